@@ -518,10 +518,86 @@ def test_handlers_out_of_reach():
         reactant.jit(raises_in_a_generator)(UP)
 
 
+# ---- what may be None --------------------------------------------------------------------------------------------
+
+def half(x):
+    y = x * 0.5
+    z = y + 1
+    return z
+
+
+OPERATIONS = [lambda x: x + 1.0, lambda x: -x, lambda x: 1.0 if x > 0.2 else 2.0, lambda x: float(x) * 2,
+              lambda x: np.sqrt(x), half, lambda x: x.real, lambda x: abs(x), lambda x: max(x, 0.25)]
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_none_in_an_operation(operation):
+    def program(x):
+        found, y = None, 5.0
+        if x[0] > 1.5:
+            found = x[1]
+        try:
+            y = operation(found)
+        except (TypeError, AttributeError):
+            y = -y
+        return y, found
+    agree(program, [(UP,), (UP * 2,), (-UP,)])
+
+
+def added_up(x):
+    total, made, last = 0.0, [], None
+    for v in x:
+        try:
+            total += last
+            made.append(last * 2)
+        except TypeError:
+            total -= 1.0
+            made.append(-1.0)
+        last = v if v > 1.5 else None
+    return total, sum(made)
+
+
+def counted(x):
+    count, total = None, 0
+    if x[0] > 1.5:
+        count = 3
+    try:
+        for k in range(count):
+            total += k
+    except TypeError:
+        total = -1
+    return total
+
+
+def no_integer(x):
+    kinds = 0
+    for v in x:
+        try:
+            kinds = kinds * 4 + int(v)
+        except ValueError:
+            kinds = kinds * 4 + 2
+        except OverflowError:
+            kinds = kinds * 4 + 3
+    return kinds
+
+
+def test_none_in_statements():
+    agree(added_up, [(UP,), (UP * 2,), (-UP,)])
+    agree(counted, [(UP,), (UP * 2,)])
+
+
+def test_floats_that_are_no_integers():
+    agree(no_integer, [(np.array(x),) for x in ([1.0, 0, 1], [np.nan, 1, np.inf], [-np.inf, np.nan, 0])])
+    agree(lambda x: int(x[0]), [(np.array([x]),) for x in (1.5, np.nan, np.inf, -np.inf)])
+    with pytest.raises(reactant.UnsupportedError, match="2\\*\\*62 or more"):
+        reactant.jit(no_integer)(np.array([1e30]))
+
+
 # ---- the rewriting ---------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("text, expected", [
-    ("f(x)", True), ("len(x)", False), ("a[0]", True), ("a / b", True), ("a + b * c", False), ("lambda: f(x)", False)])
+    ("f(x)", True), ("len(x)", True), ("a[0]", True), ("a / b", True), ("a + b * c", True), ("-a", True), ("a.b", True),
+    ("a < b", True), ("lambda: f(x)", False), ("not a", False), ("a is None", False), ("isinstance(a, f)", False)])
 def test_what_may_raise(text, expected):
     assert handlers.may_raise(ast.parse(text, mode="eval").body) is expected
 

@@ -1,4 +1,8 @@
 """Variables that are None on some paths: `is None` is decided at run time, and readers check that there is a value."""
+import copy
+import dataclasses
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -358,3 +362,85 @@ def linked(x):
 
 def test_linked_lists():
     agree(linked, [(X,), (-X,), (np.abs(X),)])
+
+
+@dataclasses.dataclass
+class Box:
+    """Its names are also those of what stands for one that may be None."""
+    value: float
+    defined: bool = False
+    known: float = 0.25
+    parts: object = None
+
+    def copy(self):
+        return Box(self.value + 1, self.defined)
+
+
+def box_of(x):
+    return Box(x[1], x[0] > 1, x[2], x[2:4] * 2) if x[0] > 0 else None
+
+
+def attributes_by_our_names(x):
+    box = box_of(x)
+    if box is None:
+        return -1.0, False, 0.0, 0.0
+    return box.value * 2, box.defined, box.known, box.copy().value
+
+
+def attributes_set(x):
+    boxes = [Box(v) for v in x]
+    best = made = None
+    for box in boxes:
+        if box.value > 0 and (best is None or box.value < best.value):
+            best = box
+        if box.value > 1:
+            made = Box(box.value, parts=made is not None)
+    if best is not None:
+        best.value = 7.0
+        best.known += 1
+    if made is not None:
+        made.known *= 2
+        made.value -= best.value
+    return [(box.value, box.known) for box in boxes], -1.0 if made is None else made.value * made.known
+
+
+def copies(x):
+    box = box_of(x)
+    if box is None:
+        return -1.0, x[:2], 0.0, x[:2], 0.0, 0.0
+    one, other = copy.copy(box), copy.deepcopy(box)
+    one.value, other.parts[0] = 9.0, 7.0
+    changed = dataclasses.replace(box, known=x[4])
+    return box.value, box.parts, one.value, other.parts, changed.known, dataclasses.asdict(box)["value"]
+
+
+def asked_for(x):
+    box, number, name = box_of(x), x[1] if x[0] > 0 else None, np.sin if x[0] > 0 else None
+    return (isinstance(box, Box), type(box) is Box, hasattr(box, "value"), getattr(box, "value", -7.0),
+            isinstance(number, float), type(number) is type(None), callable(name), number == x[1], number != 3.0,
+            number == None, number in (None, 3.0), 0.5 in (number, 0.5), isinstance(box, (SimpleNamespace, Box)))  # noqa: E711
+
+
+def lists_that_may_be_none(x):
+    found = [x[1], x[2]] if x[0] > 0 else None
+    if found is None:
+        return 0, 0.0
+    other = found.copy()
+    other.append(3.0)
+    return len(other), sum(other * 2) + float(sum(found))
+
+
+@pytest.mark.parametrize("program", [attributes_by_our_names, attributes_set, copies, asked_for,
+                                     lists_that_may_be_none])
+def test_objects(program):
+    agree(program, [(X,), (X[::-1].copy(),), (-np.abs(X),), (np.abs(X),)])
+
+
+def set_without_an_object(x):
+    box = box_of(x)
+    box.value = x[3]
+    return box.value
+
+
+def test_setting_an_attribute_of_none_raises():
+    agree(set_without_an_object, [(np.abs(X) + 1,), (-X[1:],), (np.zeros(9),)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import warnings
 from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, FunctionType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -81,6 +81,7 @@ def number_of(value: Any) -> int:
                 trace.numbered_in[number] = trace.region
             return number
     known.append(value)
+    trace.undecided = True
     trace.numbered_in.append(trace.region)
     return len(known) - 1
 
@@ -295,21 +296,39 @@ SPEAKING = (print, warnings.warn, str, repr, format, id)
 
 def for_each_of(function: Any, arguments: tuple, keywords: dict) -> bool:
     """Whether an argument stands for an object, and the function cannot take that: it is not converted."""
-    if not any([type(x) is Alternative for x in (*arguments, *keywords.values())]):
+    undecided = {type(x) for x in (*arguments, *keywords.values()) if is_undecided(x)}
+    if not undecided or type(function) is Alternative:
         return False
-    if type(function) is Alternative or calls.takes_anything(function) or function in SPEAKING:
+    if getattr(function, "__code__", None) is calls.SINGLEDISPATCH:
+        return bool(arguments) and is_undecided(arguments[0])
+    if calls.takes_anything(function) or function in SPEAKING or Alternative not in undecided and _looks(function):
         return False
     return not (isinstance(function, type) and issubclass(function, BaseException)) and not (
         getattr(function, "__module__", None) or "").startswith("logging")
 
 
+def is_undecided(x: Any) -> bool:
+    """Whether a value stands for an object, or for None, as the run decides."""
+    return hasattr(type(x), "ag__each")
+
+
+_LAZY = (enumerate, zip, iter, reversed, map, filter, range, next)
+
+
+def _looks(function: Any) -> bool:
+    """Whether a function looks at what may be None itself, or keeps it: NumPy's and methods."""
+    owner = getattr(function, "__self__", None)
+    return function in _LAZY or owner is not None and type(owner) is not ModuleType or type(function) is np.ufunc \
+        or (getattr(function, "__module__", None) or "").partition(".")[0] in ("numpy", "jax")
+
+
 def of_each(function: Any, arguments: tuple, keywords: dict) -> Any:
     """The call with each of the objects."""
-    at = next((k for k, x in enumerate(arguments) if type(x) is Alternative), None)
+    at = next((k for k, x in enumerate(arguments) if is_undecided(x)), None)
     if at is not None:
         before, argument, after = arguments[:at], arguments[at], arguments[at + 1:]
         return argument.ag__each(lambda x: of_each(function, (*before, x, *after), keywords))
-    name = next((name for name, x in keywords.items() if type(x) is Alternative), None)
+    name = next((name for name, x in keywords.items() if is_undecided(x)), None)
     if name is not None:
         return keywords[name].ag__each(lambda x: of_each(function, arguments, {**keywords, name: x}))
     return calls.call(function, *arguments, **keywords)

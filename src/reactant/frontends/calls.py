@@ -85,7 +85,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
             return ag__.call_in_attempt(call, function, *arguments, **keywords)
         trace.entering = False
     kind = type(function)
-    if trace is not None and trace.alternatives and ag__.for_each_of(function, arguments, keywords):
+    if trace is not None and trace.undecided and ag__.for_each_of(function, arguments, keywords):
         return ag__.of_each(function, arguments, keywords)
     if kind is FunctionType:
         replacement = _replacement_of(function)
@@ -233,8 +233,8 @@ def enter(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
 
 def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
     code = function.__code__
-    if code.co_name == "wrapper" and code is _SINGLEDISPATCH and arguments:
-        return call(function.dispatch(type(arguments[0])), *arguments, **keywords)
+    if code.co_name == "wrapper" and code is SINGLEDISPATCH and arguments:
+        return call(function.dispatch(call(type, arguments[0])), *arguments, **keywords)
     if code is _GENERATOR_CONTEXT:
         return contextlib.contextmanager(functools.partial(call, function.__wrapped__))(*arguments, **keywords)
     trace = SESSION.trace
@@ -251,7 +251,7 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
 
 
 _GENERATOR_CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
-_SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
+SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
 
 
 @functools.cache

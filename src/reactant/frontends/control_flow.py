@@ -26,7 +26,6 @@ from reactant.frontends import (
     generated,
     heaps,
     identity,
-    introspection,
     iterators,
     operators,
     ragged,
@@ -255,7 +254,7 @@ def _get_attr(inner: Callable) -> Callable:
         if type(getattr(type(owner), attribute, None)) is cached_property:
             effects.touch(owner)        # it is kept there
         if attribute == "__class__":
-            return introspection.type_of(owner)
+            return ag__.call(type, owner)
         if attribute == "__array__" and (is_tensor(owner) or getattr(type(owner), "partial", False)):
             return partial(np.asarray, owner)       # what an array gives is itself
         value = inner(owner, attribute)

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from reactant.frontends import chosen_objects, effects, identity, objects, operators
 from reactant.frontends.aliases import are_one_array
-from reactant.frontends.alternatives import Alternative, each_key
+from reactant.frontends.alternatives import Alternative, each_key, is_undecided
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import truth_of
 from reactant.frontends.growing import Grower
@@ -199,9 +199,11 @@ def contains(item: Any, container: Any) -> Any:
         return _in_range(item, container)
     if (each := each_key(item)) is not None:
         return each(lambda x: contains(x, container))
-    if type(container) is Alternative:
-        return container.ag__each(lambda x: contains(item, x))
-    if isinstance(container, (list, tuple)) and ag__.involves_tracing((item, container), {}) \
+    for undecided, of in ((item, lambda x: contains(x, container)), (container, lambda x: contains(item, x))):
+        if is_undecided(undecided):
+            return undecided.ag__each(of)
+    if isinstance(container, (list, tuple)) and (
+            ag__.involves_tracing((item, container), {}) or any(map(is_undecided, container))) \
             or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}) \
             or isinstance(container, (list, tuple, set, frozenset, dict)) and is_record(item) and is_tracing():
         found: Any = False

@@ -27,10 +27,10 @@ from reactant.frontends.jumps import SCOPES, assign, at_location, contains, name
 from reactant.frontends.liveness import Binding
 from reactant.records import dataclass
 
-_SAFE = {"len", "range", "abs", "min", "max", "float", "int", "bool", "enumerate", "zip", "reversed", "isinstance",
-         "tuple", "list"}
+_SAFE = {"isinstance", "hasattr", "callable"}
 """Builtins that raise nothing that depends on run-time values."""
-_DIVISIONS = (ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift)
+_OPERATIONS = (ast.Subscript, ast.Attribute, ast.BinOp, ast.UnaryOp)
+"""What may raise: also sums, where something may be None."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def may_raise(*nodes: ast.AST | None) -> bool:
                 return True
             if isinstance(n, ast.Name) and getattr(n, "unsure", False):
                 return True         # only the run knows whether it is bound
-            if isinstance(n, ast.Subscript) or isinstance(n, ast.BinOp) and isinstance(n.op, _DIVISIONS):
+            if isinstance(n, _OPERATIONS) and not isinstance(getattr(n, "op", None), ast.Not):
+                return True
+            if isinstance(n, ast.Compare) and not all(isinstance(op, (ast.Is, ast.IsNot)) for op in n.ops):
                 return True
     return False
 
@@ -192,8 +194,6 @@ class HandlerLowering:
                 isinstance(n, ast.Slice) for n in ast.walk(s.target)):
             return self.read_first(s, scope)
         before = self.computed(s, "value", scope) if calls else []
-        if not (may_raise(s.target, s.value) or isinstance(s.op, _DIVISIONS) or not isinstance(s.target, ast.Name)):
-            return [*before, s]
         if not isinstance(s.target, ast.Name):
             return [*before, self.unwound(s, scope), *self.after(s, scope)]
         held, variable = f"ag__held_{next(self.namer)}", s.target.id
@@ -224,7 +224,7 @@ class HandlerLowering:
         before: list[ast.stmt] = []
         start: list[ast.stmt] = [self.resume(s, scope)]
         if isinstance(s, ast.For):
-            if isinstance(s.iter, ast.Call) and not (isinstance(s.iter.func, ast.Name) and s.iter.func.id in _SAFE):
+            if isinstance(s.iter, ast.Call):
                 before = self.computed(s, "iter", scope)
         elif may_raise(s.test) and not s.orelse:
             start += self.computed(s, "test", scope)

@@ -29,6 +29,7 @@ class MaybeNone:
 
     def __init__(self, defined: Any, value: Any):
         self.ag__defined, self.ag__value = defined, value
+        current_trace().undecided = True
 
     def ag__known(self, error: Callable[[], Exception] | None = None) -> Any:
         """The value, in code that fails where there is none."""
@@ -37,6 +38,14 @@ class MaybeNone:
         (trace.check if trace.attempts else trace.record)(truth, error or (lambda: TypeError(
             "None is used as a number or array (a variable that is None on some paths)")))
         return self.ag__value
+
+    def ag__each(self, use: Callable[[Any], Any]) -> Any:
+        """What `use` makes of the value, or of None."""
+        from reactant.frontends.branches import failing_at_run_time, staged_if  # which needs this module
+
+        def side(x: Any) -> Callable[[], Any]:
+            return failing_at_run_time(lambda: use(x), TypeError, AttributeError, LookupError)
+        return staged_if(ops.reshape(wrap(self.ag__defined).value(), ()), side(self.ag__value), side(None))
 
     def ag__attributes(self, name: str) -> Any:
         """What has the attribute of this name."""
@@ -59,6 +68,15 @@ class MaybeNone:
             raise AttributeError(name)
         return ag__.get_attr(self.ag__attributes(name), name)
 
+    def __str__(self) -> str:
+        return str(self.ag__known())
+
+    def __repr__(self) -> str:
+        return repr(self.ag__known())
+
+    def __format__(self, specification: str) -> str:
+        return format(self.ag__known(), specification)
+
     def __setitem__(self, key: Any, value: Any) -> None:
         self.ag__known()[key] = value
 
@@ -67,17 +85,22 @@ class MaybeNone:
                                "`is not None`, not its truth.")
 
     def __eq__(self, other: object) -> Any:
+        if not (_is_array(self.ag__value) or _is_array(other)):
+            return self.ag__each(lambda x: ag__.Eq(x, other))
         if other is None:
-            raise ControlFlowError("Compare with None by `is None` or `is not None`: which it is, is known only at run "
-                                   "time.")
+            raise ControlFlowError("Compare with None by `is None` or `is not None`: an array compares element by "
+                                   "element.")
         return self.ag__known() == known(other)
 
     def __ne__(self, other: object) -> Any:
-        if other is None:
-            self.__eq__(other)
-        return self.ag__known() != known(other)
+        equal = self == other
+        return ~equal if _is_array(equal) else ag__.not_(equal)
 
     __hash__ = object.__hash__
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) or type(x) is MaybeNone and _is_array(x.ag__value)
 
 
 def known(x: Any) -> Any:
@@ -100,8 +123,9 @@ def known_index(index: Any) -> Any:
 def present(item: Any) -> Any:
     """An element of a list of numbers: nothing in it may be None when the program runs."""
     if type(item) is MaybeNone:
-        return item.ag__known(lambda: UnsupportedError("A list that grows under conditions takes numbers: here it would "
-                                                   "take None, which a variable is on some paths.", ""))
+        return item.ag__known(lambda: UnsupportedError(
+            "A list that grows under conditions takes numbers: here it would take None, which a variable is on some "
+            "paths.", ""))
     if type(item) is tuple and any([type(x) in (MaybeNone, tuple) for x in item]):
         parts = tuple(map(present, item))
         return item if all(a is b for a, b in zip(parts, item, strict=True)) else parts

@@ -142,6 +142,8 @@ class Trace:
         """The objects of which the run takes one, by their numbers (`alternatives`)."""
         self.numbered_in: list[Region] = []
         """Where each of them got its number."""
+        self.undecided = False
+        """Whether there may be values that stand for one of several objects, or for None."""
         self.unfilled: list[Any] | None = None
         """How what stands for objects gets its attributes, where those are being set (`identity.filled_later`)."""
         self.attempts: list[Any] = []

@@ -11,10 +11,12 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
 from reactant import errors
 from reactant.errors import ConstantWriteError
@@ -38,7 +40,7 @@ from reactant.frontends.numpy import (
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import current_trace, is_tracing, located
+from reactant.frontends.trace import Failure, current_trace, is_tracing, located
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 
@@ -268,9 +270,30 @@ def _check_int(value: Any) -> None:
     if dtype.kind == "f":
         small = ops.compare(ops.abs(value), float(python_overflow.WHOLE), "LT") if dtype.itemsize > 2 \
             else ops.is_finite(value)
-        current_trace().check(small, lambda: ValueError(
-            "cannot convert float NaN or infinity to integer (or it is one of 2**62 and more, which has no room for "
-            "sums in the 64 bits of a run-time Python integer)"))
+        _require_small(value, small)
+
+
+def _require_small(value: ir.Value, small: ir.Value) -> None:
+    """The check that a float is `small` enough. Where a handler may wait, each error is one of its own."""
+    trace = current_trace()
+    if not trace.attempts:
+        trace.check(small, Failure(_no_integer, (value,)))
+        return
+    number = ops.compare(value, value, "EQ")
+    finite = ops.or_(ops.is_finite(value), ops.not_(number))
+    trace.check(number, lambda: _no_integer(np.nan))
+    trace.check(finite, lambda: _no_integer(np.inf))
+    trace.check(ops.or_(small, ops.not_(ops.is_finite(value))), lambda: _no_integer(2.0**62))
+
+
+def _no_integer(value: Any = np.nan) -> Exception:
+    """Why a float is no run-time integer."""
+    if np.isnan(value):
+        return ValueError("cannot convert float NaN to integer")
+    if np.isinf(value):
+        return OverflowError("cannot convert float infinity to integer")
+    return errors.UnsupportedError("A float of 2**62 or more becomes an integer, which has no room for sums in the 64 "
+                                   "bits of a run-time Python integer.", "")
 
 
 for _kind in (int, float, complex, bool):
@@ -383,6 +406,30 @@ def _warn(*args: Any, **kwargs: Any) -> None:
     """What is warned of under a run-time condition may not have happened."""
     if not (is_tracing() and current_trace().region.parent is not None):
         warnings.warn(*args, **{"stacklevel": 2, **kwargs})
+
+
+def _example(x: Any) -> Any:
+    """Something of the type that a value stands for: a number has no length, whatever `Tensor` has."""
+    kind = calls.stood_for(x)
+    if kind is None:
+        return x
+    return _example_of(kind, x.dtype, x.ndim) if issubclass(kind, (np.ndarray, np.generic)) else kind()
+
+
+@lru_cache(maxsize=1024)
+def _example_of(kind: type, dtype: np.dtype, ndim: int) -> Any:
+    made = np.zeros((0,) * ndim, dtype)
+    return made if kind is np.ndarray else made[()]
+
+
+def _answering(question: Callable) -> None:
+    @calls.replace(question)
+    def answer(x: Any, /, *about: Any, **keywords: Any) -> Any:
+        return question(_example(x), *about, **keywords)
+
+
+for _question in (isinstance, type, hasattr, callable):
+    _answering(_question)
 
 
 @calls.replace(len)
