@@ -128,7 +128,8 @@ def missing_in_a_table(x):
 
 @pytest.mark.parametrize("program", [
     text_that_decides, function_that_is_called, status_of_a_loop, machine, member_of_an_enumeration, text_that_is_used,
-    none_or_text, counted_by_name, arrays_by_name, table_of_states, places_in_a_table, missing_in_a_table], ids=lambda f: f.__name__)
+    none_or_text, counted_by_name, arrays_by_name, table_of_states, places_in_a_table, missing_in_a_table],
+    ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, ALL)
 
