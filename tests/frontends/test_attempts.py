@@ -518,6 +518,24 @@ def test_handlers_out_of_reach():
         reactant.jit(raises_in_a_generator)(UP)
 
 
+def suppressed(x):
+    total = x[0]
+    with contextlib.suppress(ValueError):
+        if x[1] > 1.5:
+            raise ValueError
+        total += 10
+    with contextlib.suppress(IndexError, ZeroDivisionError), contextlib.nullcontext(3.0) as three:
+        for k in range(int(x[0]) + 2):
+            total += x[k] * three
+        total += float(x[0]) / float(x[2])
+        total += 100
+    return total
+
+
+def test_suppress():
+    agree(suppressed, [*MANY, (UP * 2,), (UP[:2].repeat(2),)])
+
+
 # ---- what may be None --------------------------------------------------------------------------------------------
 
 def half(x):

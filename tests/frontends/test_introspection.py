@@ -1,8 +1,10 @@
 """What values say of themselves (`hasattr`, `isinstance`, `type`, attributes): as those that they stand for."""
 from __future__ import annotations
 
+import dataclasses
 import functools
 import numbers
+import operator
 import typing
 from collections import abc
 
@@ -136,3 +138,36 @@ def one_of_two_classes(x):
 
 def test_attributes_of_one_of_several():
     agree(one_of_two_classes, CASES)
+
+
+@dataclasses.dataclass(order=True)
+class Ranked:
+    cost: float
+    name: object = 0
+    note: float = dataclasses.field(default=0.0, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: float
+    y: float = 1.0
+
+
+def dataclasses_compared(x):
+    ranked = [Ranked(v, k) for k, v in enumerate(x)]
+    one, other = Point(x[0]), Point(x[0], x[1])
+    return (max(ranked).name, min(ranked).cost, [r.name for r in sorted(ranked)], Ranked(x[0]) < Ranked(x[1]),
+            Ranked(x[0]) >= Ranked(x[0], note=3.0), Ranked(x[1], 1) in ranked, one == other, one != Point(x[0]),
+            one == 3, Ranked(one, 1) == Ranked(Point(x[2]), 1), (one, 1) == (Point(x[0]), 1))
+
+
+def functions_of_operators(x):
+    items = [x[0], 2.0]
+    operator.delitem(items, 0)
+    return (operator.contains([x[0], 2], x[1]), operator.truth(x[0] > 0.4), operator.not_(x[0] > 0.4), items,
+            operator.is_(x, x), operator.is_not(x, None), operator.attrgetter("T")(x), operator.itemgetter(1)(x))
+
+
+@pytest.mark.parametrize("program", [dataclasses_compared, functions_of_operators])
+def test_comparisons(program):
+    agree(program, [*CASES, (np.zeros(6),)])

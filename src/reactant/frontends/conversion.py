@@ -34,6 +34,7 @@ from reactant.frontends.expressions import ExpressionConversion, mark_tests
 from reactant.frontends.extending import ExtendLowering
 from reactant.frontends.jumps import contains
 from reactant.frontends.liveness import arguments_of
+from reactant.frontends.handlers import SuppressLowering
 from reactant.frontends.matching import MatchLowering
 from reactant.frontends.named import NamedLowering
 from reactant.frontends.operators import ag__
@@ -175,7 +176,7 @@ def _converted_code(function: FunctionType, catching: bool) -> CodeType:
     class_name = enclosing_class(code.co_qualname)
     if class_name is not None:
         _Mangling(class_name).visit(node)
-    node = _ExplicitSuper().visit(node)
+    node = SuppressLowering(function.__globals__).visit(_ExplicitSuper().visit(node))
     mark_tests(node)
     namer = itertools.count(1)
     node = NamedLowering(namer).visit(MatchLowering(namer).visit(node))

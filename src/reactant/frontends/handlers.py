@@ -20,8 +20,10 @@ such a block has its whole body rewritten in the same way; there the attempt is 
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from reactant.frontends.jumps import SCOPES, assign, at_location, contains, name, operator_call, walk_block
 from reactant.frontends.liveness import Binding
@@ -68,6 +70,35 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 def has_handlers(function: ast.FunctionDef) -> bool:
     """Whether a `try` with handlers stands in the function, or in one defined inside it."""
     return any(isinstance(n, ast.Try) and n.handlers for n in ast.walk(function))
+
+
+class SuppressLowering(ast.NodeTransformer):
+    """`with contextlib.suppress(E): A` becomes `try: A` with `except E: pass`; what is called so is looked up among the
+    `variables` of the module."""
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self.variables = variables
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        body = node.body
+        if not any(self.suppresses(item.context_expr) for item in node.items):
+            return node
+        for item in reversed(node.items):
+            made: ast.stmt = ast.With([item], body)
+            if self.suppresses(call := item.context_expr) and item.optional_vars is None:
+                kinds = ast.Tuple(call.args, ast.Load())    # type: ignore[attr-defined]
+                made = ast.Try(body, [ast.ExceptHandler(kinds, None, [at_location(ast.Pass(), node)])], [], [])
+            body = [at_location(made, node)]
+        return body[0]
+
+    def suppresses(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Call(ast.Name(called), _, []):
+                return self.variables.get(called) is contextlib.suppress
+            case ast.Call(ast.Attribute(ast.Name(module), "suppress"), _, []):
+                return self.variables.get(module) is contextlib
+        return False
 
 
 class HandlerLowering:
@@ -298,4 +329,4 @@ def lower(function: ast.FunctionDef, namer: Iterator[int], catching: bool) -> No
         HandlerLowering(namer).function(function, catching)
 
 
-__all__ = ["HandlerLowering", "has_handlers", "lower", "may_raise"]
+__all__ = ["HandlerLowering", "SuppressLowering", "has_handlers", "lower", "may_raise"]

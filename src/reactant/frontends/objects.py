@@ -6,6 +6,7 @@ Numbers and arrays take the short way at the top of each operator; the rest foll
 from __future__ import annotations
 
 import builtins
+import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Iterator
@@ -30,7 +31,13 @@ ARRAYS: set[type] = {np.ndarray}
 def method_of(kind: type, name: str) -> FunctionType | None:
     """What the class has under an operator's name, if that is the user's Python."""
     method = None if kind in PLAIN else getattr(kind, name, None)
-    return method if type(method) is FunctionType and convertible(method) else None
+    return method if type(method) is FunctionType and (convertible(method) or is_generated(method)) else None
+
+
+def is_generated(method: Any) -> bool:
+    """Whether a method is a comparison that `dataclasses` has written, of which there is no source."""
+    return type(method) is FunctionType and "__create_fn__" in method.__code__.co_qualname \
+        and method.__name__ in _ORDERS
 
 
 # ---- one operand -----------------------------------------------------------------------------------------------
@@ -68,7 +75,8 @@ def _protocol(left: Any, right: Any, name: str, mirrored: str) -> Any:
                                    "objects. Put the object first, or set __array_ufunc__ = None in its class.")
         method = None if numeric else getattr(kind, attribute, None)
         if method is not None:
-            result = (call if type(method) is FunctionType else _direct)(method, one, other)
+            follow = _of_fields if is_generated(method) else call if type(method) is FunctionType else _direct
+            result = follow(method, one, other)
             if result is not NotImplemented:
                 return result
     return NotImplemented
@@ -76,6 +84,25 @@ def _protocol(left: Any, right: Any, name: str, mirrored: str) -> Any:
 
 def _direct(method: Callable, one: Any, other: Any) -> Any:
     return method(one, other)
+
+
+def _of_fields(method: FunctionType, one: Any, other: Any) -> Any:
+    """A comparison of dataclasses: of their fields, as tuples."""
+    if type(one) is not type(other):
+        return NotImplemented
+    kind = next(kind for kind, (stem, *_) in _COMPARISONS.items() if method.__name__ == f"__{stem}__")
+    return COMPARE[kind](compared_fields(one), compared_fields(other))
+
+
+def compared_fields(x: Any) -> tuple:
+    """What two objects of a dataclass are compared by."""
+    return tuple(getattr(x, each.name) for each in dataclasses.fields(x) if each.compare)
+
+
+def orders(items: list) -> list:
+    """What items are ordered by: dataclasses by their fields."""
+    kinds = set(map(type, items))
+    return list(map(compared_fields, items)) if len(kinds) == 1 and is_generated(kinds.pop().__lt__) else items
 
 
 def _leaves_it(other: Any, array: Any) -> bool:

@@ -19,7 +19,13 @@ def depends(left: Any, right: Any) -> bool:
 
 
 def _has_tensors(sequence: tuple | list) -> bool:
-    return any(is_tensor(x) or isinstance(x, (tuple, list)) and _has_tensors(x) for x in sequence)
+    """Whether there are traced values, or objects of a user's class, which may hold some."""
+    return any(is_tensor(x) or isinstance(x, (tuple, list)) and _has_tensors(x) or type(x).__flags__ & HEAP_TYPE
+               for x in sequence)
+
+
+HEAP_TYPE = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE: of classes that Python code has made."""
 
 
 def compared(kind: str, left: tuple | list, right: tuple | list) -> Any:

@@ -15,6 +15,7 @@ from reactant.frontends import calls
 from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.python_numbers import is_python
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, python_number, wrap
+from reactant.frontends.objects import orders
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace, is_tracing
 
@@ -28,7 +29,7 @@ def in_order(items: Any, key: Callable | None = None, reverse: bool = False) -> 
     """Python's `sorted`. Keys are numbers or tuples of numbers; items are numbers, arrays of one shape, or tuples and
     lists of such. Raises `UnsupportedError` for others when the order depends on run-time values."""
     items = list(items)
-    keys = items if key is None else [calls.call(key, item) for item in items]
+    keys = orders(items if key is None else [calls.call(key, item) for item in items])
     decided = _decided(keys)
     if decided is not None:
         order = sorted(range(len(items)), key=decided.__getitem__, reverse=bool(reverse))

@@ -375,6 +375,12 @@ def _operator_functions() -> None:
         calls.replace(function)(lambda x, y, /, kind=kind: operators.ag__.inplace(kind, x, y))
     calls.replace(operator.setitem)(lambda x, i, v, /: operators.ag__.set_item(v, x, i))
     calls.replace(operator.getitem)(lambda x, i, /: operators.ag__.get_item(x, i))
+    calls.replace(operator.delitem)(lambda x, i, /: operators.ag__.del_item(x, i))
+    calls.replace(operator.contains)(lambda x, item, /: operators.ag__.contains(item, x))
+    calls.replace(operator.not_)(lambda x, /: operators.ag__.not_(x))
+    calls.replace(operator.truth)(lambda x, /: operators.ag__.call(bool, x))
+    calls.replace(operator.is_)(lambda x, y, /: operators.ag__.same(x, y))
+    calls.replace(operator.is_not)(lambda x, y, /: operators.ag__.not_(operators.ag__.same(x, y)))
 
 
 _operator_functions()
@@ -474,11 +480,12 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
             return found
         items = list(args[0] if len(args) == 1 else args)
         if (key := kwargs.get("key")) is not None and items and is_tracing():
-            keys = [calls.call(key, item) for item in items]
+            keys = objects.orders([calls.call(key, item) for item in items])
             if ordering.depends(keys):
                 return ordering.best(items, keys, original is max)
-        if key is None and items and type(items[0]) in (tuple, list) and ordering.depends(items):
-            return ordering.best(items, items, original is max)
+        keys = objects.orders(items) if key is None and is_tracing() else []
+        if keys and type(keys[0]) in (tuple, list) and ordering.depends(keys):
+            return ordering.best(items, keys, original is max)
         if not any(type(i) is Tensor for i in items) or key is not None:
             return python(*([items] if len(args) == 1 else args), **kwargs)
         best = items[0]
