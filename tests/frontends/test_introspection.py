@@ -171,3 +171,17 @@ def functions_of_operators(x):
 @pytest.mark.parametrize("program", [dataclasses_compared, functions_of_operators])
 def test_comparisons(program):
     agree(program, [*CASES, (np.zeros(6),)])
+
+
+def bases(x):
+    part, whole, made = x[1:], x.reshape(2, 3), np.zeros(3)
+    inner = made[1:]
+    copied = part if part.base is None else part.copy()
+    copied += 1
+    return (part.base is x, part[::2].base is x, whole.T.base is x, inner.base is made, inner.base is x,
+            x.copy().base is None, x.copy()[1:].base is None, (x + 1).base is None, inner.base.size, copied,
+            x.squeeze() is x, x[:1].squeeze() is x)
+
+
+def test_bases_of_views():
+    agree(bases, CASES)

@@ -455,6 +455,8 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
     new tensors of old ones: what these are follows from their memories, where no view has the same elements."""
     if a is b:
         return True
+    if a.storage is b.storage and not (a.steps or b.steps) and (hasattr(a, "owner") or hasattr(b, "owner")):
+        return True     # `view.base is array`
     trace, roots = current_trace(), roots_of(a.storage) | roots_of(b.storage)
     carried = {o.storage for loop in trace.loops for c in loop.carried.values() for o in c.objects
                if type(o) is Tensor and o.kind == ARRAY}

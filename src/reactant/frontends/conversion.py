@@ -32,9 +32,9 @@ import numpy
 
 from reactant.frontends.expressions import ExpressionConversion, mark_tests
 from reactant.frontends.extending import ExtendLowering
+from reactant.frontends.handlers import SuppressLowering
 from reactant.frontends.jumps import contains
 from reactant.frontends.liveness import arguments_of
-from reactant.frontends.handlers import SuppressLowering
 from reactant.frontends.matching import MatchLowering
 from reactant.frontends.named import NamedLowering
 from reactant.frontends.operators import ag__

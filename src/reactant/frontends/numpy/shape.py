@@ -174,6 +174,8 @@ def squeeze(a: object, axis: object = None) -> Tensor:
         if any(a.shape[d] != 1 for d in gone):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     kept = [d for d in range(a.ndim) if d not in gone]
+    if not gone:
+        return a
     return a.view(st.ReshapeStep(tuple(a.shape[d] for d in kept), tuple(a.strides_[d] for d in kept)))
 
 

@@ -42,7 +42,7 @@ TRACED_TEXT = "<traced "
 class Tensor(Sized):
     """A traced array. Make one with `of_value`, `wrap`, or by calling NumPy on another."""
 
-    __slots__ = ("__weakref__", "dtype", "interval", "kind", "region", "shape", "steps", "storage",
+    __slots__ = ("__weakref__", "dtype", "interval", "kind", "owner", "region", "shape", "steps", "storage",
                  "strides_", "writeable")
     __array_priority__ = 1000.0
 
@@ -225,8 +225,13 @@ class Tensor(Sized):
         return self.view(st.ComplexPartStep(part, self.shape), dtype=real)
 
     @property
-    def base(self) -> None:
-        return None
+    def base(self) -> Tensor | None:
+        """Of a view, the array that it looks into."""
+        if not self.steps:
+            return None
+        whole = Tensor(self.storage)
+        whole.owner = True
+        return whole
 
     @property
     def flags(self) -> Flags:
