@@ -444,3 +444,15 @@ def set_without_an_object(x):
 
 def test_setting_an_attribute_of_none_raises():
     agree(set_without_an_object, [(np.abs(X) + 1,), (-X[1:],), (np.zeros(9),)])
+
+
+def one_or_the_other(x):
+    one, other = (x[0] if x[0] > 0 else None), (x[1] if x[1] > 0 else None)
+    first = Link(x[2], None) if x[0] > 0 else None
+    return ((one is None) == (other is None), one is other, one == other, one != other, [one, other].count(None),
+            (one, other) == (None, None), one or other or 7.0, not one,
+            (one and other) is None, 3.0 if first else 4.0)
+
+
+def test_two_that_may_be_none():
+    agree(one_or_the_other, [(np.array(x),) for x in ([1.0, 1, 1], [1.0, -1, 1], [-1.0, 1, 1], [-1.0, -1, 1])])

@@ -17,7 +17,7 @@ import numpy as np
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import calls, identity, operators
-from reactant.frontends.calls import KINDS
+from reactant.frontends.calls import KINDS, is_undecided
 from reactant.frontends.numpy.tensor import PYTHON, TRACED_TEXT, Tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import Trace, current_trace
@@ -305,11 +305,6 @@ def for_each_of(function: Any, arguments: tuple, keywords: dict) -> bool:
         return False
     return not (isinstance(function, type) and issubclass(function, BaseException)) and not (
         getattr(function, "__module__", None) or "").startswith("logging")
-
-
-def is_undecided(x: Any) -> bool:
-    """Whether a value stands for an object, or for None, as the run decides."""
-    return hasattr(type(x), "ag__each")
 
 
 _LAZY = (enumerate, zip, iter, reversed, map, filter, range, next)

@@ -58,6 +58,11 @@ def stood_for(x: Any) -> type | None:
     return getattr(x, "stands_for", x.__class__) if kind in OURS or getattr(kind, "partial", False) else None
 
 
+def is_undecided(x: Any) -> bool:
+    """Whether a value stands for an object, or for None, as the run decides."""
+    return hasattr(type(x), "ag__each")
+
+
 def require_attribute(x: Any, name: str) -> None:
     """Raise what Python raises where such a value has no attribute of this name, whatever ours has."""
     meant = stood_for(x)

@@ -11,8 +11,9 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from reactant.frontends import chosen_objects, effects, identity, objects, operators
 from reactant.frontends.aliases import are_one_array
-from reactant.frontends.alternatives import Alternative, each_key, is_undecided
+from reactant.frontends.alternatives import Alternative, each_key
 from reactant.frontends.branches import StagedRaise, staged_if
+from reactant.frontends.calls import is_undecided
 from reactant.frontends.carried import truth_of
 from reactant.frontends.growing import Grower
 from reactant.frontends.list_changes import Changes
@@ -36,10 +37,14 @@ def asked(value: Any) -> Any:
     """What decides in a test: of lists that are no lists while tracing, whether there is something in them; of what
     may be None, whether it is there and true; of objects, what their class says."""
     if type(value) is MaybeNone:
-        return and_(value.ag__defined, lambda: condition(value.ag__value))
+        return and_(value.ag__defined, lambda: _truth(condition(value.ag__value)))
     if type(value) is Alternative:
         return value.ag__has_elements()
     return value.has_elements() if type(value) in (RunTimeList, Grower) else _said_by_class(value)
+
+
+def _truth(decision: Any) -> Any:
+    return decision if is_traced(decision) else bool(decision)
 
 
 def _said_by_class(value: Any) -> Any:
@@ -169,7 +174,7 @@ def same(left: Any, right: Any) -> Any:
         return left is right
     if type(left) is MaybeNone or type(right) is MaybeNone:
         one, other = (left, right) if type(left) is MaybeNone else (right, left)
-        return and_(one.ag__defined, lambda: same(one.ag__value, other))
+        return one.ag__each(lambda x: same(x, other))
     if is_tensor(left) and is_tensor(right) and left.kind == right.kind == ARRAY:
         found = are_one_array(left, right)
         return found if type(found) is bool else python_number(found)

@@ -218,7 +218,7 @@ def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
         owner[:] = ordering.in_order(owner, **kwargs)
         return None
     if type(owner) in (list, tuple) and owner and function.__name__ in ordering.FINDING and args \
-            and ordering.depends([*owner, args[0]]):
+            and (ordering.depends([*owner, args[0]]) or any(map(calls.is_undecided, (*owner, args[0])))):
         return ordering.FINDING[function.__name__](owner, *args, **kwargs)
     made = calls.call_bound(function, owner, *args, **kwargs)
     return implements.made_here(made) if issubclass(type(owner), np.generic) and is_tracing() else made
