@@ -491,6 +491,8 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
             if other is None and self.kind == ARRAY and ufunc in (np.equal, np.not_equal):   # no element is None
                 return Tensor.of_value(ops.constant(ufunc is np.not_equal, bool, self.shape))
             return NotImplemented
+        if ufunc in (np.equal, np.not_equal) and self.kind != ARRAY and hasattr(type(other), "ag__each"):
+            return NotImplemented       # it may be None, which is no number
         return ufuncs.binary(ufunc, other, self) if reflected else ufuncs.binary(ufunc, self, other)
     return apply
 
