@@ -161,6 +161,23 @@ def dataclasses_compared(x):
             one == 3, Ranked(one, 1) == Ranked(Point(x[2]), 1), (one, 1) == (Point(x[0]), 1))
 
 
+@functools.total_ordering
+class Level:
+    def __init__(self, height):
+        self.height = height
+
+    def __lt__(self, other):
+        return self.height < other.height
+
+    def __eq__(self, other):
+        return self.height == other.height
+
+
+def totally_ordered(x):
+    one, other = Level(float(x[0])), Level(float(x[1]))
+    return one < other, one >= other, one > other, one <= other, one == other, one != other
+
+
 def functions_of_operators(x):
     items = [x[0], 2.0]
     operator.delitem(items, 0)
@@ -168,7 +185,7 @@ def functions_of_operators(x):
             operator.is_(x, x), operator.is_not(x, None), operator.attrgetter("T")(x), operator.itemgetter(1)(x))
 
 
-@pytest.mark.parametrize("program", [dataclasses_compared, functions_of_operators])
+@pytest.mark.parametrize("program", [dataclasses_compared, totally_ordered, functions_of_operators])
 def test_comparisons(program):
     agree(program, [*CASES, (np.zeros(6),)])
 

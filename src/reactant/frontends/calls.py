@@ -16,7 +16,7 @@ from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends import operators
-from reactant.frontends.conversion import convert, is_converted, is_user_file
+from reactant.frontends.conversion import convert, is_converted, is_converted_always, is_user_file
 from reactant.frontends.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.operators import ag__
 from reactant.session import SESSION
@@ -189,7 +189,8 @@ def _full_name(function: Any) -> str:
 
 def convertible(function: Any) -> bool:
     """Whether `function` is a Python function whose calls are converted."""
-    return type(function) is FunctionType and is_user_file(function.__code__.co_filename)
+    return type(function) is FunctionType and (
+        is_user_file(function.__code__.co_filename) or is_converted_always(function.__code__))
 
 
 def takes_anything(function: Any) -> bool:

@@ -98,8 +98,12 @@ def is_user_file(filename: str) -> bool:
 
 
 def convert_always(function: FunctionType) -> None:
-    """Convert a function of ours, whose lines are nobody's."""
+    """Convert a function of ours, or of Python's, whose lines are nobody's."""
     _ALWAYS.add(function.__code__)
+
+
+def is_converted_always(code: CodeType) -> bool:
+    return code in _ALWAYS
 
 
 def convert(function: FunctionType, catching: bool = False) -> FunctionType:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls, operators, sequences
+from reactant.frontends import calls, conversion, operators, sequences
 from reactant.frontends.calls import call, convertible
 from reactant.frontends.operators import ag__
 
@@ -257,3 +257,6 @@ def install(tensor: type) -> None:
         calls.REPLACEMENTS[getattr(operator, f"__{stem}__")] = BINARY[kind]
     for kind, (stem, *_) in _COMPARISONS.items():
         calls.REPLACEMENTS[getattr(operator, f"__{stem}__")] = COMPARE[kind]
+    for made in getattr(functools, "_convert", {}).values():    # by `functools.total_ordering`
+        for _, function in made:
+            conversion.convert_always(function)
