@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -597,6 +598,33 @@ def no_integer(x):
         except OverflowError:
             kinds = kinds * 4 + 3
     return kinds
+
+
+def written(x):
+    array, part, box = None, None, None
+    held = SimpleNamespace(value=x[0])
+    if x[0] > 1.5:
+        array, part, box = x, x[1:], held
+    failed = 0
+    for change in (0, 1, 2, 3, 4):
+        try:
+            if change == 0:
+                array[0] = 8.0
+            elif change == 1:
+                part *= 2
+            elif change == 2:
+                box.value = 9.0
+            elif change == 3:
+                box.value += 1
+            else:
+                part.fill(7.0)
+        except (TypeError, AttributeError):
+            failed += 1
+    return failed, held.value
+
+
+def test_nothing_is_written_into_none():
+    agree(written, [(UP.copy(),), (UP * 2,), (-UP,)])
 
 
 def test_none_in_statements():

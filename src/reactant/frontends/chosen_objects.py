@@ -26,7 +26,7 @@ from reactant.frontends.identity import view_of
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.tensor import Tensor, python_number
 from reactant.frontends.operators import Unusable, ag__
-from reactant.frontends.optional import MaybeNone
+from reactant.frontends.optional import MaybeNone, changing
 from reactant.frontends.state import Mismatch, is_record
 from reactant.frontends.trace import Region, Trace, current_trace
 from reactant.ir import ops
@@ -146,7 +146,8 @@ def set_attr(inner: Callable) -> Callable:
         if type(owner) is Alternative:
             return owner.ag__each(lambda x: ag__.set_attr(value, x, attribute))
         if type(owner) is MaybeNone:
-            return ag__.set_attr(value, owner.ag__attributes(attribute), attribute)
+            return changing(owner, lambda held: ag__.set_attr(value, held, attribute)) if trace.attempts else \
+                ag__.set_attr(value, owner.ag__attributes(attribute), attribute)
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)

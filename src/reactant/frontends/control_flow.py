@@ -55,7 +55,7 @@ from reactant.frontends.growing import Deeper, Grower, shown
 from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
-from reactant.frontends.optional import MaybeNone, is_none, known_index
+from reactant.frontends.optional import MaybeNone, changing, is_none, known_index
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, MaybeBound, capture
 from reactant.frontends.trace import Trace, current_trace, is_tracing
@@ -228,6 +228,8 @@ def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
         if type(container) is Alternative:
             return container.ag__each(lambda held: ag__.set_item(value, held, index))
+        if type(container) is MaybeNone:
+            return changing(container, lambda held: ag__.set_item(value, held, index))
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.set_item(value, container, key))
         index = known_index(index)
@@ -243,10 +245,20 @@ def _del_item(inner: Callable) -> Callable:
     def del_item(container: Any, index: Any) -> None:
         if type(container) is Alternative:
             return container.ag__each(lambda held: ag__.del_item(held, index))
+        if type(container) is MaybeNone:
+            return changing(container, lambda held: ag__.del_item(held, index))
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.del_item(container, key))
         return inner(container, index)
     return del_item
+
+
+def _inplace(inner: Callable) -> Callable:
+    def inplace(kind: str, left: Any, right: Any) -> Any:
+        if type(left) is MaybeNone:
+            return changing(left, lambda held: ag__.inplace(kind, held, right))
+        return inner(kind, left, right)
+    return inplace
 
 
 def _get_attr(inner: Callable) -> Callable:
@@ -274,7 +286,7 @@ def install() -> None:
         get_item=_get_item(ag__.get_item), get_method=chosen_lists.get_method(ag__.get_method),
         set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1, True))),
         del_item=unless(_touching(_del_item(ag__.del_item), 0)),
-        inplace=unless(_touching(ag__.inplace, 1)),
+        inplace=unless(_touching(_inplace(ag__.inplace), 1)),
         set_attr=unless(_touching(chosen_objects.set_attr(ag__.set_attr), 1, True)),
         del_attr=unless(_touching(chosen_objects.del_attr(ag__.del_attr), 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,

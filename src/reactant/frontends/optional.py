@@ -58,7 +58,8 @@ class MaybeNone:
         return self.ag__array().__array__(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        return getattr(ufunc, method)(*map(known, inputs), **{n: known(v) for n, v in keywords.items()})
+        outs = {n: tuple(map(known, v)) if n == "out" else known(v) for n, v in keywords.items()}
+        return getattr(ufunc, method)(*map(known, inputs), **outs)
 
     def __array_function__(self, function: Any, types: object, args: tuple, keywords: dict) -> Any:
         return function(*map(known, args), **{n: known(v) for n, v in keywords.items()})
@@ -97,6 +98,11 @@ class MaybeNone:
         return ~equal if _is_array(equal) else ag__.not_(equal)
 
     __hash__ = object.__hash__
+
+
+def changing(x: Any, change: Callable[[Any], Any]) -> Any:
+    """`change(x)`, which changes nothing where a handler waits for what None raises in it."""
+    return x.ag__each(change) if type(x) is MaybeNone and current_trace().attempts else change(known(x))
 
 
 def _is_array(x: Any) -> bool:
