@@ -285,8 +285,8 @@ def view_of(tensor: Tensor, basic: Basic) -> Tensor:
 
 
 def _through(tensor: Tensor, steps: tuple[st.Step, ...], strides: Shape) -> Tensor:
-    return Tensor(tensor.storage, (*tensor.steps, *steps), dtype=tensor.dtype, strides=strides,
-                  writeable=tensor.writeable)
+    return Tensor(tensor.storage, st.followed(tensor.steps, steps, tensor.storage.shape), dtype=tensor.dtype,
+                  strides=strides, writeable=tensor.writeable)
 
 
 def _steps(shape: Shape, strides: Shape, basic: Basic) -> tuple[tuple[st.Step, ...], Shape]:

@@ -14,6 +14,7 @@ until something traced is written into them, so that `int(np.arange(3)[1])` is a
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -259,6 +260,10 @@ class Step:
         """Whether the two views of one parent surely share no element."""
         return False
 
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        """Whether it shows all of `last` as that step's parent, of shape `whole`, has it."""
+        return False
+
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         """The same view of a concrete array."""
         raise NotImplementedError
@@ -306,6 +311,9 @@ class SliceStep(Step):
             if high <= start or end <= low:
                 return True
         return False
+
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        return type(last) is SliceStep and self.shape == whole and self.bounds[3] == last.bounds[3]
 
     def covers(self, other: SliceStep) -> bool:
         """Whether a write to this view replaces all of the other one. (Views with gaps only cover themselves.)"""
@@ -386,6 +394,9 @@ class TransposeStep(Step):
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.transpose(parent, self.permutation)
 
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        return type(last) is TransposeStep and all(last.permutation[p] == d for d, p in enumerate(self.permutation))
+
     def write(self, parent: ir.Value | None, new: ir.Value, whole: Shape) -> ir.Value:
         return ops.transpose(new, tuple(int(i) for i in np.argsort(self.permutation)))
 
@@ -403,6 +414,9 @@ class ReshapeStep(Step):
     shape: Shape
     new_strides: Shape
     keeps = False
+
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        return type(self) is type(last) is ReshapeStep and self.shape == whole
 
     def read(self, parent: ir.Value) -> ir.Value:
         return _reshaped(parent, self.shape)
@@ -511,6 +525,18 @@ class ComplexPartStep(Step):
 
     def strides(self, parent: Shape, strides: Shape) -> Shape:
         return tuple(2 * s for s in strides)
+
+
+def followed(steps: tuple[Step, ...], more: Iterable[Step], whole: Shape) -> tuple[Step, ...]:
+    """The steps of a view of a view in a memory of shape `whole`. What shows the same adds none, and what undoes the
+    last one takes it away: a loop may turn an array round in each turn."""
+    for step in more:
+        before = steps[-2].shape if len(steps) > 1 else whole
+        if steps and step.undoes(steps[-1], before):
+            steps = steps[:-1]
+        elif not (steps and type(step) is ReshapeStep and step.shape == steps[-1].shape):
+            steps = (*steps, step)
+    return steps
 
 
 @lru_cache(maxsize=65536)

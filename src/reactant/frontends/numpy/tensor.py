@@ -92,7 +92,7 @@ class Tensor(Sized):
             from reactant.frontends.numpy import reinterpretation
             return reinterpretation.view(self, dtype, type) if step is None else \
                 reinterpretation.view(self, step, dtype if type is None else type)
-        return Tensor(self.storage, (*self.steps, step), dtype=dtype or self.dtype,
+        return Tensor(self.storage, st.followed(self.steps, (step,), self.storage.shape), dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
 
     # -- content
