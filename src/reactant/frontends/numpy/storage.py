@@ -598,6 +598,8 @@ def broadcast(value: ir.Value, shape: Shape) -> ir.Value:
     shape = tuple(shape)
     if old == shape:
         return value
+    if not broadcasts_to(old, shape):
+        raise ValueError(f"could not broadcast input array from shape {shape_text(old)} into shape {shape_text(shape)}")
     lead = len(shape) - len(old)
     kept = [d for d, n in enumerate(old) if n == shape[lead + d]]
     squeezed = value if len(kept) == len(old) else _reshaped(value, tuple([old[d] for d in kept]))
