@@ -86,3 +86,11 @@ def test_methods_of_python_numbers_give_python_numbers():
         2.5, 1 + 2j)
     assert found == (False, 2.5, 1 - 2j, False)
     assert [type(x) for x in found] == [bool, float, complex, bool]
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex")
+def test_numbers_of_complex_scalars():
+    """NumPy's scalars lose their imaginary part, with a warning."""
+    check(lambda z: (int(z[1]), float(z[2])), np.arange(3) * (2 + 1j))
+    with pytest.raises(TypeError, match="not 'complex'"):
+        reactant.jit(lambda z: int(complex(z[0])))(np.arange(3) * 1j)

@@ -226,9 +226,19 @@ class Bounded:
     def real(self) -> Bounded:
         return Bounded(self.frame.real, self.extents)
 
+    @real.setter
+    def real(self, value: object) -> None:
+        self.real[...] = value
+
     @property
     def imag(self) -> Bounded:
         return Bounded(self.frame.imag, self.extents)
+
+    @imag.setter
+    def imag(self, value: object) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
 
     def transpose(self, *axes: int) -> Bounded:
         order = axes or tuple(reversed(range(self.ndim)))

@@ -244,10 +244,12 @@ def _conversion(kind: type) -> None:
         if x.size != 1:
             return kind(x)      # raises NumPy's error
         value = ops.reshape(x.value(), ())
+        if kind in (int, float) and x.dtype.kind == "c":
+            if x.kind != SCALAR:        # NumPy's numbers lose their imaginary part (with a warning)
+                raise TypeError(f"{kind.__name__}() argument must be a string or a real number, not 'complex'")
+            value = ops.real(value)
         if kind is int:
             _check_int(value)
-        if kind in (int, float) and x.dtype.kind == "c":
-            raise TypeError(f"{kind.__name__}() argument must be a string or a real number, not 'complex'")
         made = cast(value, PYTHON_DTYPES[kind])
         return python_number(made, (x.interval or _RANGES.get(x.dtype)) if kind is int else None)
 

@@ -202,7 +202,7 @@ class Tensor(Sized):
 
     @real.setter
     def real(self, value: object) -> None:
-        self._part("real")[...] = value
+        self._set_part("real", value)
 
     @property
     def imag(self) -> Tensor:
@@ -210,7 +210,14 @@ class Tensor(Sized):
 
     @imag.setter
     def imag(self, value: object) -> None:
-        self._part("imag")[...] = value
+        self._set_part("imag", value)
+
+    def _set_part(self, part: str, value: object) -> None:
+        if self.kind != ARRAY:
+            raise AttributeError(f"attribute '{part}' of '{self.__class__.__name__}' objects is not writable")
+        if part == "imag" and self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self._part(part)[...] = value
 
     def _part(self, part: str) -> Tensor:
         if self.dtype.kind != "c":

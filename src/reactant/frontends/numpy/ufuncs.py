@@ -195,6 +195,9 @@ def unary(ufunc: np.ufunc, x: Tensor) -> Any:
 
 def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
     """`target += x` and the others, on an array."""
+    if ufunc is np.matmul and np.ndim(x) < 2:
+        raise ValueError("inplace matrix multiplication requires the first operand to have at least one and the second "
+                         "at least two dimensions.")
     if target.is_concrete() or ufunc.signature is not None:
         return call(ufunc, "__call__", (target, x), {"out": (target,)})
     with source_map.location():
