@@ -66,8 +66,8 @@ def require_exact(ufunc: np.ufunc, a: Bounds | None, b: Bounds | None, x: ir.Val
 def within(known: Bounds | None, value: ir.Value, dtype: np.dtype) -> tuple[bool, bool]:
     """Whether an integer of the run, of which bounds may be known, is surely not below, and not beyond, what an integer
     dtype holds."""
-    low, high = known or value_facts.bounds(value) or ALL
-    limits = np.iinfo(dtype)
+    limits, own = np.iinfo(dtype), np.iinfo(dtype_of(value))
+    low, high = known or value_facts.bounds(value) or (own.min, own.max)
     return low >= limits.min, high <= limits.max
 
 

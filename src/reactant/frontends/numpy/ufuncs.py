@@ -66,8 +66,9 @@ def as_value(x: object, dtype: np.dtype) -> ir.Value:
 def stored(x: Tensor, dtype: np.dtype) -> ir.Value:
     """A value that is stored in an array: NumPy looks whether signed integers hold a number, and whether any integers
     hold one of Python's."""
-    if x.kind != ARRAY and dtype.kind in "iu" and x.dtype.kind in "iuf" and (x.kind == PYTHON or dtype.kind == "i"):
-        python_overflow.require_held(x.value(), x.interval, dtype)
+    if x.kind != ARRAY and dtype.kind in "iu" and x.dtype.kind in "iufc" and (x.kind == PYTHON or dtype.kind == "i"):
+        real = ops.real(x.value()) if x.dtype.kind == "c" else x.value()
+        python_overflow.require_held(real, x.interval, dtype)
     return cast(x.value(), dtype)
 
 
