@@ -17,7 +17,7 @@ from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
-from reactant.frontends.numpy.ufuncs import as_value, cast
+from reactant.frontends.numpy.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
@@ -385,6 +385,8 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
 
 def _in_place(ufunc: np.ufunc) -> Callable:
     def apply(self: Bounded, other: object) -> Bounded:
+        if ufunc is np.matmul:
+            require_matrix(other)
         return ufunc(self, other, out=self)
     return apply
 

@@ -194,11 +194,17 @@ def unary(ufunc: np.ufunc, x: Tensor) -> Any:
         return _call(ufunc, (x,), {})
 
 
-def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
-    """`target += x` and the others, on an array."""
-    if ufunc is np.matmul and np.ndim(x) < 2:
+def require_matrix(x: object) -> None:
+    """What `a @= x` wants."""
+    if np.ndim(x) < 2:
         raise ValueError("inplace matrix multiplication requires the first operand to have at least one and the second "
                          "at least two dimensions.")
+
+
+def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
+    """`target += x` and the others, on an array."""
+    if ufunc is np.matmul:
+        require_matrix(x)
     if target.is_concrete() or ufunc.signature is not None:
         return call(ufunc, "__call__", (target, x), {"out": (target,)})
     with source_map.location():
