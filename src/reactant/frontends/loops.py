@@ -581,8 +581,9 @@ class Loop:
     def guard_overlaps(self) -> None:
         """Arrays that may be one, in a way that is not followed, guard each other."""
         guarded = self.arrays.guarded
+        pairs = [*self.arrays.overlaps(), *self.arrays.begun_as_one()]
         watched = [(guarded[name], leaf.tensor.storage)      # all are read before one begins to watch
-                   for pair in self.arrays.overlaps() for name, other in (pair, pair[::-1]) if name in guarded
+                   for pair in pairs for name, other in (pair, pair[::-1]) if name in guarded
                    for leaf in leaves(capture(self.variables.get(other))) if type(leaf) is Held]
         for storage, other in watched:
             storage.watch(other)

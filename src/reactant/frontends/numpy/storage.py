@@ -61,7 +61,7 @@ class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
     __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "held", "joined", "layout",
-                 "region", "settled", "shape", "version", "views")
+                 "region", "settled", "shape", "views", "writes")
 
     is_base = True
     """Whether the content changes by writes to this storage alone; not where it stands for others."""
@@ -74,7 +74,7 @@ class Storage:
         """Writes that `settled` lacks. No two share an element; all were made in `region`, which is the current one."""
         self.argument = argument      # position among main's arguments, for write-back
         self.constant = constant      # made outside the trace: writing raises; or the text of what it raises
-        self.version = 0
+        self.writes = [0]             # how many, for those as well who know it no longer
         self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
         self.joined = False           # stands for memories that were made in branches or a loop
         self.layout: Shape | None = None     # element strides where the base array is not row-major
@@ -83,6 +83,15 @@ class Storage:
         if trace.watch is not None:
             trace.watch.made.add(self)
         self.views: tuple[int, dict[tuple[Step, ...], tuple[Region, ir.Value]]] = (0, {})
+
+    @property
+    def version(self) -> int:
+        """Another one after each write."""
+        return self.writes[0]
+
+    @version.setter
+    def version(self, number: int) -> None:
+        self.writes[0] = number
 
     @property
     def value(self) -> ir.Value | None:
