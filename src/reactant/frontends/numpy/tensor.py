@@ -47,9 +47,10 @@ class Tensor(Sized):
     __array_priority__ = 1000.0
 
     def __init__(self, storage: st.Storage, steps: tuple[st.Step, ...] = (), *, kind: str = ARRAY,
-                 strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool = True,
+                 strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool | None = True,
                  interval: tuple[int, int] | None = None):
-        self.storage, self.steps, self.kind, self.writeable = storage, steps, kind, writeable
+        self.storage, self.steps, self.kind = storage, steps, kind
+        self.writeable = writeable      # None: as the run decides
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
         self.dtype = storage.dtype if dtype is None else dtype
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
@@ -166,6 +167,9 @@ class Tensor(Sized):
         """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
         if self.storage.constant:
             raise ConstantWriteError() if self.storage.constant is True else ControlFlowError(self.storage.constant)
+        if self.writeable is None:
+            raise ControlFlowError("Only the run knows whether an array that is written in place is a read-only view "
+                                   "(a diagonal, np.broadcast_to). Bind the name to a copy.")
         if not self.writeable or self.kind != ARRAY:
             raise ValueError("assignment destination is read-only")
 

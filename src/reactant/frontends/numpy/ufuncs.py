@@ -362,7 +362,7 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
     if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
         raise ValueError(f"non-broadcastable output operand with shape {st.shape_text(out.shape)} doesn't match the "
                          f"broadcast shape {st.shape_text(made)}")
-    if not out.writeable and not out.storage.constant:
+    if out.writeable is False and not out.storage.constant:
         raise ValueError("output array is read-only")
     new = st.broadcast(cast(result, out.dtype), out.shape)
     if where is not True:
