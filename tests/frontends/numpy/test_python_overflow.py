@@ -251,3 +251,10 @@ def test_scalars_stored_in_arrays_of_other_integers(source, number):
     x = np.array([number]).astype(source)
     for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint64", "int64"):
         check(stored, x, np.zeros(2, dtype))
+
+
+def test_a_truth_stored_among_integers():
+    def stored(x, w):
+        w[0] = bool(x[0])
+        return w
+    check(stored, np.array([3]), np.zeros(2, np.int8))
