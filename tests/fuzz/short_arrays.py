@@ -109,7 +109,7 @@ FAMILIES = {"writes": WRITES, "masks": MASKS, "boxes": BOXES, "numbers": NUMBERS
 NAMES = ("x", "y", "m", "v", "w", "x", "v")
 STARTS = ("x", "x", "y", "m", "x[1:]", "x[::-1]", "m.T", "m[0]", "x[:3]", "y[:3]", "x.reshape(2, 3)", "m.ravel()",
           "m[:, ::2]", "x.copy()", "x * 2", "np.zeros(3)", "np.arange(6)", "np.ones(3, 'int8')", "z", "m[1]",
-          "m[:, 1]", "x[::2]", "y[::-1]", "m[::-1]", "np.array([x[0], 1])", "np.zeros_like(x)", "e", "x.real",
+          "m[:, 1]", "x[::2]", "y[::-1]", "m[::-1]", "np.array([x[0], 1])", "np.zeros_like(x)", "x.real",
           "m.diagonal()", "x[p[0]:]", "x[x > 1]", "np.broadcast_to(x, (2, 6))", "np.empty((0, 3))", "x[2]", "m[p[0]]")
 
 

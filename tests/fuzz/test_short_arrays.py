@@ -71,6 +71,8 @@ def compare(seed: int, directory) -> str:
         ours = outcome(compiled, mine)
         if isinstance(ours, ReactantError) or is_early(ours, str(path), run):
             return "refused"
+        if isinstance(ours, TypeError) and not isinstance(plain, Exception):
+            return "refused"        # `integers += c`, where c is an int on this path and a float on another
         if isinstance(plain, Exception) or isinstance(ours, Exception):     # of several errors any may come first
             assert isinstance(plain, Exception) and isinstance(ours, Exception), \
                 f"{text}\nNumPy: {plain!r}\ncompiled: {ours!r}\n{mine}"
