@@ -4,7 +4,8 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 
 _frame_finder: list[Callable[[], tuple[str, int, str, str] | None]] = []
 
@@ -32,8 +33,23 @@ RAISED_BY_PROGRAMS = (RuntimeError, ValueError)
 """What jax makes of a failing program: JaxRuntimeError, or, where its C++ calls it directly, ValueError."""
 
 
+_elsewhere: list[str] = []
+
+
+@contextlib.contextmanager
+def speaking_of(place: str) -> Iterator[None]:
+    """Errors are about that, and not about a line: the user's functions have returned."""
+    _elsewhere.append(place)
+    try:
+        yield
+    finally:
+        _elsewhere.pop()
+
+
 def where() -> str:
     """`\\n  in file.py:12, in step: <source>` for the user's innermost line, or nothing when there is none."""
+    if _elsewhere:
+        return f"\n  {_elsewhere[-1]}"
     frame = _frame_finder[0]() if _frame_finder else None
     if frame is None:
         return ""

@@ -12,13 +12,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import signature as sig
-from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError, speaking_of
 from reactant.frontends import scipy, source_map, state
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.carried import alone
 from reactant.frontends.failures import failure
 from reactant.frontends.iteration import Items
 from reactant.frontends.numpy.bounded import Bounded, Mask
+from reactant.frontends.numpy.indexing import FlatIterator
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
@@ -68,12 +69,14 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         collector = _Collector(session)
         shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.records,
                                                         *rebuilder.refused]}
-        traced = Traced(session.module, collector.tree(result, shared))
-        for container, path, old in before:
-            new = sig.contents(container)
-            if _changed(old, new):
-                traced.updates.append((path, collector.tree(new, shared)))
-        return _finish(session, collector, traced)
+        with speaking_of("in what the function returns"):
+            traced = Traced(session.module, collector.tree(result, shared))
+        with speaking_of("in what the function leaves in its arguments"):
+            for container, path, old in before:
+                new = sig.contents(container)
+                if _changed(old, new):
+                    traced.updates.append((path, collector.tree(new, shared)))
+            return _finish(session, collector, traced)
 
 
 def _raise_behind_checks(session: Trace, error: Exception) -> None:
@@ -199,8 +202,8 @@ class _Collector:
         if type(leaf) is str and TRACED_TEXT in leaf:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:
-            if hasattr(type(leaf), "__next__") or isinstance(leaf, Items) or type(leaf) is slice and any(
-                    type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)):
+            if hasattr(type(leaf), "__next__") or isinstance(leaf, (Items, FlatIterator)) or type(leaf) is slice \
+                    and any(type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)):
                 raise UnsupportedError("The compiled function returns a generator, an iterator, or a range or slice "
                                        "that the run decides: there is nothing in it after the call. Return a list or "
                                        "an array of its elements, or the numbers that it is made of.")

@@ -4,7 +4,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reactant
+from reactant.errors import ControlFlowError
 from tests.frontends.agreement import MANY, State, agree
+from tests.support import check
 
 
 def if_else(x):
@@ -328,3 +331,32 @@ BRANCHES = [part_of_what_may_be_one_of_two,
 @pytest.mark.parametrize("program", BRANCHES, ids=lambda f: f.__name__)
 def test_branches(program):
     agree(program, MANY)
+
+
+def perhaps_copied(m, s):
+    w = m.diagonal()
+    if s > 0:
+        w = w.copy()
+    w += 1
+    return w
+
+
+def perhaps_a_diagonal(m, s):
+    w = m[0] if s > 0 else m.diagonal()
+    w[0] = 1
+    return w
+
+
+@pytest.mark.parametrize("program", [perhaps_copied, perhaps_a_diagonal])
+def test_writes_to_what_may_be_read_only(program):
+    """They raised NumPy's error, also in runs in which NumPy raises none."""
+    with pytest.raises(ControlFlowError, match="Only the run knows whether an array that is written"):
+        reactant.jit(program)(np.ones((3, 3)), 1.0)
+
+
+def test_reads_of_what_may_be_read_only():
+    def read(m, s):
+        w = np.broadcast_to(m[0, 0], (3,)) if s > 0 else m[1]
+        return w.sum(), w * 2
+    for s in (0.0, 1.0):
+        check(read, np.arange(9.0).reshape(3, 3), s)

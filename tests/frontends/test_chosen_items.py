@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ConcreteValueNeeded
+from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from tests.frontends.agreement import agree
 
 X = np.arange(5.0) + 1
@@ -95,3 +95,22 @@ def ragged(x, k):
 def test_different_elements_are_refused():
     with pytest.raises(ConcreteValueNeeded, match="A list index or a size must be known"):
         reactant.jit(ragged)(X, np.int64(0))
+
+
+def of_different_lengths(x, k):
+    w = [x[::-1], x[1:]][k]
+    x[:] = 0
+    return w
+
+
+def written_through_one(x, k):
+    w = [x[::-1], x[1:]][k]
+    w[0] = 5
+    return x
+
+
+@pytest.mark.parametrize("program", [of_different_lengths, written_through_one])
+def test_rows_of_different_lengths_are_copies_that_say_so(program):
+    """The first gave what x had held before it was written."""
+    with pytest.raises(ControlFlowError, match="is a copy in compiled code, and now it is written in place"):
+        reactant.jit(program, sized_results=True)(X.copy(), np.int64(0))

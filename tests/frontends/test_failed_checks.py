@@ -283,3 +283,30 @@ def test_loops_share_what_the_checks_before_them_say():
     conjunctions = [reactant.jit(each_place).lower(rows, good[:n]).as_text(optimized=False).count("stablehlo.and %")
                     for n in (5, 10)]
     assert conjunctions[1] < 2.2 * conjunctions[0]      # else with the square of the loops
+
+
+def raising_body(x, n):
+    k = 0
+    if n >= 0:
+        while k < n:
+            k += 1
+            x[x[:3] > 1] = 0
+    for _ in range(n):
+        x = x + x[9]
+    return x + k
+
+
+def raising_body_with_handler(x, n):
+    try:
+        for _ in range(n):
+            x = x.reshape(7)
+    except ValueError:
+        return x - 1
+    return x
+
+
+@pytest.mark.parametrize("program", [raising_body, raising_body_with_handler])
+@pytest.mark.parametrize("n", [-1, 0, 2])
+def test_a_body_raises_where_a_turn_comes_to_it(program, n):
+    """Loops of no turn raised what their bodies would have raised."""
+    check(program, np.arange(6.0), np.int64(n))

@@ -129,3 +129,22 @@ def test_returned():
 
     with pytest.raises(UnsupportedError, match="returns an array whose size depends on run-time values"):
         reactant.jit(program)(X)
+
+
+def swapped_unlike(x, y, m):
+    box = [m, y]
+    if y[0] > 0:
+        return x
+    if x[-1] > 1:
+        if len(box) > 2:
+            x = y
+    else:
+        for _ in x[:3]:
+            box[0], box[1] = box[1], box[0]
+    return y
+
+
+def test_an_if_tried_again_has_its_variables():
+    """It said that x is not associated with a value."""
+    with pytest.raises(ControlFlowError, match="changes a list of 2 elements differently in its branches"):
+        reactant.jit(swapped_unlike)(X, X - 1, np.ones((3, 4)))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ControlFlowError
+from reactant.errors import ControlFlowError, UnsupportedError
 from tests.frontends.agreement import agree
 
 X = np.array([0.1, -0.4, 0.7, 0.2, 1.5, -0.3, 0.9, -2.0, 0.6, 0.8])
@@ -374,3 +374,9 @@ def test_endless_generators_are_refused():
 
     with pytest.raises(ControlFlowError, match="with `while`"):
         reactant.jit(halved, max_unroll=50)(1.0)
+
+
+def test_flat_is_no_result():
+    """What stands for it while tracing was returned."""
+    with pytest.raises(UnsupportedError, match="returns a generator, an iterator"):
+        reactant.jit(lambda x: x.flat)(np.ones(3))

@@ -519,3 +519,19 @@ def left_and_shared(x, n):
 @pytest.mark.parametrize("program", [left_while_another_name_looks, left_and_shared])
 def test_a_name_leaves_an_array_that_others_look_at_meanwhile(program):
     agree(program, [(np.arange(5.0) / 3, n) for n in (0, 1, 12)])
+
+
+def written_and_turned_round(x, n):
+    for _ in range(n):
+        k = 0
+        while k < 3 and n > 0:
+            k += 1
+            x += 1
+            x = x[::-1]
+    return x
+
+
+def test_what_a_loop_inside_writes_before_it_binds_anew_is_not_lost():
+    """The caller's array was left as it was."""
+    with pytest.raises(ControlFlowError, match="'x' is bound to another array in a loop"):
+        reactant.jit(written_and_turned_round)(np.arange(4.0), np.int64(1))

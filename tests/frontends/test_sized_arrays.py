@@ -212,3 +212,16 @@ def test_a_turn_does_not_read_what_the_last_one_left_without_a_type():
     with pytest.raises(ControlFlowError, match="'y' has no single type after an `if`"):
         reactant.jit(spoiled)(X)
     check(bound_in_time, X)
+
+
+def test_arrays_of_other_ranks_are_no_one_array():
+    """What an internal `zip` said was raised as if the function had raised it."""
+    def rows_or_row(x, n):
+        v = np.ones((4, 3))[n:]
+        while x[0] > n:
+            n += 1
+            v = x[:n]
+        return v.sum()
+
+    with pytest.raises(ControlFlowError, match="'v' changes its type in a loop"):
+        reactant.jit(rows_or_row)(X, np.int64(0))

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import ControlFlowError
 
 X = np.array([1.0, -1, 0.5, 2, -0.25])
 
@@ -152,3 +153,43 @@ def test_swapped_names_stay_apart(function, most):
         for a, b in zip(function(mine, p), compiled(theirs, p), strict=True):
             np.testing.assert_allclose(b, a, rtol=1e-12)
         np.testing.assert_allclose(theirs, mine, rtol=1e-12)
+
+
+def array_and_its_view(x, p):
+    v = x * 1
+    w = v[::-1]
+    for i in range(200):
+        if p > i:
+            w, v = v, w
+    v += 1
+    return w
+
+
+def two_views(x, p):
+    v = x * 1
+    w, u = v[1:4], v[2:5]
+    for i in range(200):
+        if p > i:
+            w, u = u, w
+    w += 1
+    return u
+
+
+@pytest.mark.parametrize("function", [array_and_its_view, two_views])
+def test_swapped_views_of_one_array_are_not_written_unseen(function):
+    """Nothing but the two names referred to the array any more, and a write to one was not seen by the other."""
+    with pytest.raises(ControlFlowError, match="'[vw]' was bound to one of several arrays"):
+        reactant.jit(function)(X, 1.5)
+
+
+def test_errors_about_results_say_so():
+    """They named the line of the call."""
+    def program(x, p):
+        v, w = x * 1, x * 2
+        for i in range(200):
+            if p > i:
+                w = v
+        v += 1
+        return w
+    with pytest.raises(ControlFlowError, match="'w' was bound to one of several arrays.*\n  in what the function ret"):
+        reactant.jit(program)(X, 1.5)

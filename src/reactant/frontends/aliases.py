@@ -157,27 +157,31 @@ class GuardedStorage(Storage):
     def __init__(self, name: str, sources: Iterable[Storage], value: ir.Value):
         super().__init__(shape_of(value), dtype_of(value), value=value)
         self.name = name
-        self.seen: list[tuple[weakref.ref, Any]] = []
+        self.seen: dict[int, tuple[weakref.ref, Any, list[int], int]] = {}
         current_trace().choices.append(weakref.ref(self))
         for source in sources:
             self.watch(source)
 
     def watch(self, source: Storage) -> None:
         """`source` may be the same array."""
-        if source is not self:
-            self.seen.append((weakref.ref(source), stamp(source)))
+        for each in {source, *roots_of(source)} - {self}:
+            self.seen[id(each.writes)] = weakref.ref(each), stamp(each), each.writes, each.version
 
     def look(self) -> None:
         """Nothing has been written yet: those it watches have begun to watch others."""
-        self.seen = [(reference, stamp(s)) for reference, _ in self.seen if (s := reference()) is not None]
+        for reference, *_ in list(self.seen.values()):
+            if (source := reference()) is not None:
+                self.watch(source)
 
     def read(self) -> ir.Value:
-        if any((s := reference()) is not None and not _is_still(stamp(s), seen) for reference, seen in self.seen):
-            raise self.error()
+        for reference, seen, writes, number in self.seen.values():  # what is gone by now may have been written before
+            source = reference()
+            if writes[0] != number or source is not None and not _is_still(stamp(source), seen):
+                raise self.error()
         return super().read()
 
     def write(self, value: ir.Value) -> None:
-        if any(reference() is not None for reference, _ in self.seen):
+        if any(reference() is not None for reference, *_ in self.seen.values()):
             raise self.error()
         super().write(value)
 
@@ -293,7 +297,7 @@ def roots_of(storage: Storage) -> set[Storage]:
         else:
             found.add(current)
             if isinstance(current, GuardedStorage):     # two may guard each other
-                waiting += [s for reference, _ in current.seen if (s := reference()) is not None]
+                waiting += [s for reference, *_ in current.seen.values() if (s := reference()) is not None]
     return found
 
 
@@ -376,7 +380,7 @@ def bind_directly(cells: Iterable[CellType]) -> None:
 def _hidden(known: list[Any], choices: list[ChosenStorage], region: Region) -> tuple[list, dict]:
     """The choices that somebody refers to, and for each one the memories that only such choices refer to."""
     inside = Counter(id(s) for c in choices for s in (c.first, c.second, *c.options, *(c.asked[1] if c.asked else ())))
-    watched = {id(s) for g in known if type(g) is GuardedStorage for reference, _ in g.seen
+    watched = {id(s) for g in known if type(g) is GuardedStorage for reference, *_ in g.seen.values()
                if (s := reference()) is not None}
     excluded = {id(m) for c in choices if id(c) in watched or (not c.region.closed and not made_in(c, region))
                 for m in c.options} | watched

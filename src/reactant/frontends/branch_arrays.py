@@ -68,7 +68,7 @@ class BranchArrays:
         first, second = leaf.first.tensor, leaf.second.tensor
         like = first
         same_layout = first.strides_ == second.strides_
-        writeable = first.writeable and second.writeable
+        writeable = first.writeable if first.writeable == second.writeable else None
         if then.raised or orelse.raised:
             return self.outside_tensor(0 if orelse.raised else 1, second if then.raised else first)
         if self.same_base(leaf):
@@ -80,7 +80,8 @@ class BranchArrays:
         views = [self.outside_view(side, t) for side, t in enumerate((first, second))]
         strides = like.strides_ if same_layout else None
         return lambda results: Tensor(ChosenStorage(
-            self.meeting.predicate, *(view(results) for view in views), results[position]), strides=strides)
+            self.meeting.predicate, *(view(results) for view in views), results[position]), strides=strides,
+            writeable=writeable)
 
     def add_one_sided(self, leaf: Leaf) -> Maker:
         """An array that a name is bound to after one of the branches only: nothing reads it after the other one."""

@@ -268,12 +268,13 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
         scratch.erase()
 
 
-def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
-    """A branch in which NumPy raises (an index out of range, shapes that do not fit, `more`), or that uses None as a
-    value, which may be what a loop has not yet given one, fails only when it is taken."""
-    def side() -> Any:
+def failing_at_run_time(function: Callable, *more: type[Exception], unbound_names: bool = True) -> Callable:
+    """A branch, or the body of a loop, in which NumPy raises (an index out of range, shapes that do not fit, `more`),
+    or that uses None as a value, which may be what a loop has not yet given one, fails only when it is taken; one that
+    reads `unbound_names`, too."""
+    def side(*given: Any) -> Any:
         try:
-            return function()
+            return function(*given)
         except ReactantError:
             raise
         except Interrupted:
@@ -285,7 +286,7 @@ def failing_at_run_time(function: Callable, *more: type[Exception]) -> Callable:
                     and not _is_about_none(error):
                 raise
             if isinstance(error, NameError):
-                if not (type(error) is LateRead or _is_unbound(error, trace)):
+                if not (unbound_names and (type(error) is LateRead or _is_unbound(error, trace))):
                     raise
                 kind, arguments = UnboundLocalError, (unbound(error.name) if error.name else str(error),)
             if trace.attempts:

@@ -81,7 +81,8 @@ def find(arrays: LoopArrays, names: Iterable[str]) -> dict[tuple[str, int], Depa
             if kind is None or kind.kind != ARRAY:
                 continue
             if not (_is_whole(leaf, kind) and type(end) is Held and _leaves(arrays, start.storage, end.tensor, ends)
-                    and memories[leaf.tensor.storage] == 1 and leaf.tensor.storage not in elsewhere):
+                    and memories[leaf.tensor.storage] == 1 and leaf.tensor.storage not in elsewhere
+                    and start.storage not in loop.given):       # whose content only the loop inside knows
                 return {}
             found[name, place] = Departure(leaf.tensor, start.storage, end.tensor.storage)
     return found

@@ -6,6 +6,7 @@ but for names that pass their arrays around (`rotations`).
 """
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -309,6 +310,15 @@ class LoopArrays:
                 if any(may_be_one(a.storage, b.storage) for a in self.end_tensors[first]
                        for b in self.end_tensors[second]):
                     yield first, second
+
+    def begun_as_one(self) -> Iterator[tuple[str, str]]:
+        """Pairs of variables that turns may have bound to what were two views of one array before the loop."""
+        names = {name for name in self.starts.values() if self.entry_storages(name)}
+        origins = {name: self.origins(name)[0] & names for name in names}
+        for first, second in itertools.combinations(sorted(names), 2):
+            if any(self.entry_storages(a) & self.entry_storages(b) for a in origins[first] for b in origins[second]
+                   if a != b):
+                yield first, second
 
     def identical(self, first: str, second: str) -> bool:
         """Whether two variables are always bound to one and the same whole array made in the body."""

@@ -100,7 +100,11 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
     def turn(_: Any) -> None:
         variables.restore(only_inside)      # loops carry no variables that nobody reads after them: a branch may
         decisions.if_stmt(test, then, orelse, live, dead)
-    in_one_turn(failure, turn, live, dead, (then, orelse))
+    try:
+        in_one_turn(failure, turn, live, dead, (then, orelse))
+    except ReactantError:
+        variables.restore(only_inside)      # an `if` around this one may try it again
+        raise
 
 
 def in_one_turn(failure: ReactantError, turn: Callable[[Any], None], live: tuple[str, ...], dead: tuple[str, ...] = (),

@@ -347,17 +347,20 @@ class Loop:
         return (low, FAR) if way == "up" else (-FAR, high)
 
     def iteration(self) -> Any:
-        """One iteration; with the test in the body, whether another one follows."""
+        """One iteration; with the test in the body, whether another one follows. What it raises, whatever the values
+        are, it raises only in a run that comes to it."""
         self.body_region = self.trace.region
+        body = self.body if self.expected or self.trace.attempts else branches.failing_at_run_time(
+            self.body, unbound_names=False)     # which earlier turns may bind
         with self.growth.collecting():
             if self.counter is not None:
                 top = self.count - 1 if type(self.count) is int else FAR
                 turn = self.start, max(top, self.start)
                 with value_facts.between(self.counter.body, turn):
-                    self.body(python_number(self.counter.body, turn))
+                    body(python_number(self.counter.body, turn))
                     turn_sizes.end_turn(self)
                 return ABSENT
-            self.body(None)
+            body(None)
             return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
 
     # -- what is carried
@@ -578,8 +581,9 @@ class Loop:
     def guard_overlaps(self) -> None:
         """Arrays that may be one, in a way that is not followed, guard each other."""
         guarded = self.arrays.guarded
+        pairs = [*self.arrays.overlaps(), *self.arrays.begun_as_one()]
         watched = [(guarded[name], leaf.tensor.storage)      # all are read before one begins to watch
-                   for pair in self.arrays.overlaps() for name, other in (pair, pair[::-1]) if name in guarded
+                   for pair in pairs for name, other in (pair, pair[::-1]) if name in guarded
                    for leaf in leaves(capture(self.variables.get(other))) if type(leaf) is Held]
         for storage, other in watched:
             storage.watch(other)

@@ -1,7 +1,7 @@
 """`neighbours[u]`: one of several vectors or lists of numbers of different lengths, at a place that only the run knows.
 
-They stand in the rows of one table, and what is read is a row and how many elements of it count. Nothing is written
-into such a row: it may be one that others hold.
+They stand in the rows of one table, and what is read is a row and how many elements of it count: a copy, so neither it
+nor what it may be is written while the other is in use.
 """
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends import chosen_items, identity
-from reactant.frontends.growing import Element, Grower, shown
+from reactant.frontends.aliases import Picked, roots_of
+from reactant.frontends.growing import Grower, shown
 from reactant.frontends.numpy.bounded import Bounded, Range
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.storage import Storage
@@ -98,8 +99,8 @@ def get(items: list | tuple, index: Tensor) -> Any:
         if kept is not tuple:
             identity.may_be(made, tuple(items), made)
         return made
-    sources = [x.storage for x in items if is_tensor(x)]
-    frame = Tensor(Element("an array taken out of a list at a run-time place", sources, row))
+    frame = Tensor(Picked("an element", {root for x in items if is_tensor(x) for root in roots_of(x.storage)}, row))
+    frame.storage.constant = not all(map(is_tensor, items))         # arrays from outside
     return Bounded(frame, [Range(0, length.value())])
 
 

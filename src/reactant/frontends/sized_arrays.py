@@ -39,6 +39,8 @@ class SizedKey:
         if any(type(tree) is Node and not is_sized(tree) for tree in (a, b)):
             return None
         keys = [tree.key.extents if type(tree) is Node else (None,) * len(self.extents) for tree in (a, b)]
+        if len(keys[0]) != len(keys[1]):
+            return None
         both = {frozenset(pair) - {None} for pair in zip(*keys, strict=True)}
         if any(len(kinds) > 1 for kinds in both):
             return None

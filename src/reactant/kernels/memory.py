@@ -329,7 +329,7 @@ class _Binder:
         place = self._memories[key]
         memory = self.binding.memories[place]
         assert isinstance(memory, Memory)
-        memory.writeable = memory.writeable and tensor.writeable
+        memory.writeable = memory.writeable and bool(tensor.writeable)
         offset, shape, strides, starts = _seen(memory, base, rest)
         scalar = None
         if moving:
@@ -338,7 +338,7 @@ class _Binder:
             for start in starts[1:]:
                 total = ops.add(total, start)
             self._scalar(total, f"{name}.offset")
-        return ArrayArgument(place, offset, shape, strides, tensor.dtype, tensor.writeable, scalar, memory.gaps)
+        return ArrayArgument(place, offset, shape, strides, tensor.dtype, bool(tensor.writeable), scalar, memory.gaps)
 
     def _base_of(self, tensor: Tensor) -> tuple[Tensor, tuple, bool]:
         """(the tensor that is the memory, the steps from it to the argument, whether they depend on run time)."""

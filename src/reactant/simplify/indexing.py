@@ -207,7 +207,7 @@ def _grid(a, *indices, shape=(5, 6), sizes=(1, 1)):
 def gather_of_grid(x, i, d, n, result_shape):
     """x at a grid of places that are affine in the grid's numbers = the slices, transposes... that read them"""
     extents, indices = shape_of(x), shape_of(i)
-    if d.operand_batching_dims or 0 in result_shape or not result_shape:
+    if d.operand_batching_dims or 0 in (*extents, *result_shape) or not result_shape:
         return None
     numbers = known_content(i)
     if numbers is None:

@@ -427,12 +427,33 @@ def write_beside_the_slice(x):
     return u.sum()
 
 
+def returned_after_a_write(x):
+    """It was forgotten that `v` was written, once nothing referred to it any more."""
+    v = x[x > 0]
+    u = v[::-1]
+    v += 1
+    return u
+
+
+def returned_by_a_helper(x):
+    u = returned_after_a_write(x)
+    return u.sum()
+
+
+def view_of_a_view(x):
+    v = x[x > 0]
+    u = v[::-1][:-1]
+    v += 1
+    return u.sum()
+
+
 def test_slices_of_what_a_mask_selects_are_copies_that_are_not_written_unseen():
     x = np.array([1.0, -2.0, 3.0, 0.5, 4.0, -6.0])
     check_table([slices_of_what_a_mask_selects], x)
-    for program in (write_to_the_slice, write_beside_the_slice):
+    for program in (write_to_the_slice, write_beside_the_slice, returned_after_a_write, returned_by_a_helper,
+                    view_of_a_view):
         with pytest.raises(ControlFlowError, match="is a copy in compiled code"):
-            reactant.jit(program)(x)
+            reactant.jit(program, sized_results=True)(x)
 
 
 def test_places_and_repetitions():

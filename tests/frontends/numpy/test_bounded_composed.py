@@ -5,6 +5,7 @@ import pytest
 import reactant
 from reactant.errors import UnsupportedError
 from tests.frontends.numpy.tables import check_table
+from tests.support import check
 
 RANDOM = np.random.default_rng(12)
 X = RANDOM.normal(size=20)
@@ -156,3 +157,18 @@ def test_what_is_refused():
                      lambda x: np.correlate(x[x > 0], x, "same").sum()):
         with pytest.raises(UnsupportedError, match="run-time"):
             reactant.jit(function)(X)
+
+
+@pytest.mark.parametrize("mask", [[1, 0, 1], [0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]])
+def test_masks_of_other_lengths(mask):
+    """A mask of another length was refused, though NumPy looks only at what it selects."""
+    def selected(x, mask, n):
+        return np.extract(mask, x[n:]).sum(), np.compress(mask, x[n:]).sum()
+    check(selected, np.arange(6.0), np.array(mask, bool), np.int64(2))
+
+
+def test_a_product_of_vectors_in_place():
+    def multiply(x, n):
+        v = x[n:]
+        v @= v
+    check(multiply, np.arange(6.0), np.int64(2))

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from tests.frontends.numpy.tables import check_table
+from tests.support import check
 
 DTYPES = ["f8", "f4", "f2", "c16", "c8", "i1", "u1", "i4", "u8", "?"]
 
@@ -72,3 +73,11 @@ def test_out():
     check_table([matmul, dot, lambda a, b, c: np.dot(a, b, out=c[0]),
     lambda a, b, c: np.outer(a[0], b[:2, 0], out=c[:, :2])],
                 array(2, 3), array(3, 2), array(2, 2))
+
+
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((3, 3), (3,)), ((3, 3), (3, 3)), ((3,), (3, 3))])
+def test_products_in_place(shapes):
+    """A vector times a vector overwrote the first with their product."""
+    def multiply(a, b):
+        a @= b
+    check(multiply, *map(np.ones, shapes))

@@ -196,3 +196,13 @@ def test_masks_on_known_arrays_in_any_layout():
         return known
     check_table([picked, written, lambda x: x.clip(0) + x.clip(max=0.5) + x.clip(None, 0.3) + x.clip(-0.1, 0.1)],
                 np.sin(np.arange(20.0)).reshape(4, 5))
+
+
+def test_places_in_an_empty_array():
+    """The program did not compile."""
+    def chosen(x, mask, places):
+        x[places[:1]] = 1
+        x[np.flatnonzero(mask)] += 1
+        return x.sum()
+    check(chosen, np.zeros(0), np.array([False, True]), np.array([1]))
+    check(chosen, np.zeros(2), np.array([False, True]), np.array([1]))

@@ -86,3 +86,25 @@ def test_methods_of_python_numbers_give_python_numbers():
         2.5, 1 + 2j)
     assert found == (False, 2.5, 1 - 2j, False)
     assert [type(x) for x in found] == [bool, float, complex, bool]
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex")
+def test_numbers_of_complex_scalars():
+    """NumPy's scalars lose their imaginary part, with a warning."""
+    check(lambda z: (int(z[1]), float(z[2])), np.arange(3) * (2 + 1j))
+    with pytest.raises(TypeError, match="not 'complex'"):
+        reactant.jit(lambda z: int(complex(z[0])))(np.arange(3) * 1j)
+
+
+def elements(x, p):
+    c, k = x.item(0), 1
+    if p > 0:
+        k = x.item(1)
+    return -c, c ** 2, c * 200, k * 100, [v + 250 for v in x.tolist()], np.zeros(3) + c
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint64", "uint16", "int32"])
+def test_elements_are_python_integers(dtype):
+    """They kept the array's dtype: -c of uint8 was 136, and an `if` between one and another int did not compile."""
+    for p in (0.0, 1.0):
+        check(elements, np.array([120, 100, 3]).astype(dtype), p)

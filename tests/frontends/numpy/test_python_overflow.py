@@ -238,3 +238,23 @@ def test_what_is_known_to_fit_is_not_checked():
             v[k] += len(x[x > 0])
         return v + np.count_nonzero(x > 0)
     assert reactant.jit(count).lower(np.zeros(100, np.int16), np.ones(100)).traced.flags is None
+
+
+@pytest.mark.parametrize("source", ["int8", "uint8", "int16", "uint32", "int64", "uint64", "float32", "complex64"])
+@pytest.mark.parametrize("number", [3, 200, -1])
+@pytest.mark.filterwarnings("ignore:Casting complex", "ignore:invalid value", "ignore:overflow")
+def test_scalars_stored_in_arrays_of_other_integers(source, number):
+    """Where the element's dtype cannot hold the bounds of the array's, storing any number said that it overflows."""
+    def stored(x, w):
+        w[0] = x[0]
+        return w
+    x = np.array([number]).astype(source)
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint64", "int64"):
+        check(stored, x, np.zeros(2, dtype))
+
+
+def test_a_truth_stored_among_integers():
+    def stored(x, w):
+        w[0] = bool(x[0])
+        return w
+    check(stored, np.array([3]), np.zeros(2, np.int8))

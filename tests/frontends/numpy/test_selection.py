@@ -7,6 +7,7 @@ import pytest
 import reactant
 from reactant.errors import ConstantWriteError, UnsupportedError
 from tests.frontends.numpy.tables import check_table
+from tests.support import check
 
 RANDOM = np.random.default_rng(2)
 A, B = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(3, 4))
@@ -181,3 +182,19 @@ def test_writing_into_an_outside_array_is_refused():
     outside = np.zeros(3)
     with pytest.raises(ConstantWriteError, match="the array given to put"):
         reactant.jit(lambda a: np.put(outside, [1], a[0, 0]))(A)
+
+
+@pytest.mark.parametrize("mask", [[1, 0, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0], [1, 0]])
+def test_masks_of_other_lengths(mask):
+    """A longer mask that selects nothing beyond the end is fine: it was refused."""
+    mask = np.array(mask, bool)
+    for x in (np.arange(4.0), np.arange(4.0)[None]):
+        check(lambda x, mask: np.extract(mask, x).sum(), x, mask)
+        check(lambda x, mask: np.compress(mask, x, axis=-1).sum(axis=-1), x, mask)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (4,), (1, 6), (1,), ()])
+def test_masks_that_do_not_fit(shape):
+    """They made a program that was none."""
+    check(lambda x, mask: np.copyto(x, 1, where=mask), np.zeros(shape), np.ones(6, bool))
+    check(lambda x, mask: np.interp(x, np.arange(6.0), np.ones(6), left=mask), np.zeros(()), np.ones((), bool))

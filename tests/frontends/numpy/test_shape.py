@@ -159,3 +159,29 @@ def test_setting_the_shape_where_it_cannot_be_known_is_refused():
         reactant.jit(of_argument)(x)
     with pytest.raises(reactant.ControlFlowError, match="shape of an array from before"):
         reactant.jit(in_a_branch)(x)
+
+
+def turned_round(x, turns):
+    for k in range(turns):
+        x += k
+        x = x.T[::-1]
+        x = x.reshape(2, -1).reshape(-1)
+    return x
+
+
+def test_views_that_undo_each_other():
+    """Each turn made the chain of views longer, and programs grew with the square of the turns."""
+    assert check(turned_round, np.arange(6.0), 4).tolist() == [6, 7, 8, 9, 10, 11]
+    operations = reactant.jit(turned_round).lower(np.arange(6.0), 4).operations(optimized=False)
+    assert operations["stablehlo.reverse"] <= 4
+    check(lambda x: (x.T.T, x[::-1, 1:][::-1], x[:, ::-1][:, ::-1][1]), X[0])
+
+
+def test_what_has_no_diagonal_or_imaginary_part():
+    def imaginary(x):
+        x.imag = 2
+    check(lambda x: x.diagonal(), np.ones(3))
+    check(imaginary, np.ones(3))
+    check(imaginary, np.ones(3, complex))
+    with pytest.raises(AttributeError, match="attribute 'imag' of 'complex128' objects is not writable"):
+        reactant.jit(lambda x: imaginary(x[0]))(np.ones(3, complex))

@@ -366,6 +366,8 @@ def write(chosen: Selection, updates: ir.Value, body: Any, unique: bool, any_ord
     """The view's new content: `updates` (of the result's shape) scattered in; `body` combines old and new. Where an
     element may be written twice by "second", all but the last write are dropped first (XLA promises no order), unless
     the order does not matter. Index elements where `inside` is false are dropped."""
+    if 0 in chosen.view.shape:
+        return chosen.view.value()
     vectors = _index_vectors(chosen) if chosen.axes else None
     if vectors is None:
         return ops.reshape(updates, chosen.view.shape)

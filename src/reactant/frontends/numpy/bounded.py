@@ -17,7 +17,7 @@ from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
-from reactant.frontends.numpy.ufuncs import as_value, cast
+from reactant.frontends.numpy.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
@@ -226,9 +226,19 @@ class Bounded:
     def real(self) -> Bounded:
         return Bounded(self.frame.real, self.extents)
 
+    @real.setter
+    def real(self, value: object) -> None:
+        self.real[...] = value
+
     @property
     def imag(self) -> Bounded:
         return Bounded(self.frame.imag, self.extents)
+
+    @imag.setter
+    def imag(self, value: object) -> None:
+        if self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
 
     def transpose(self, *axes: int) -> Bounded:
         order = axes or tuple(reversed(range(self.ndim)))
@@ -375,6 +385,8 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
 
 def _in_place(ufunc: np.ufunc) -> Callable:
     def apply(self: Bounded, other: object) -> Bounded:
+        if ufunc is np.matmul:
+            require_matrix(other)
         return ufunc(self, other, out=self)
     return apply
 

@@ -155,16 +155,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
 
 @on_bounded(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
-    """A condition as long as the array (NumPy takes shorter ones, too)."""
     array, d = (np.ravel(_operand(a)), 0) if axis is None else (_operand(a), axis_in(axis, np.ndim(a)))
-    return take(array, np.flatnonzero(_as_long_as(condition, array, d)), d, out)
-
-
-def _as_long_as(condition: Any, array: Any, d: int) -> Any:
-    found = _operand(condition) != 0
-    require_equal(_value(_length(found, 0)), _value(_length(array, d)),
-                  "numpy.compress: the condition has another length than the array")
-    return found
+    return take(array, np.flatnonzero(_operand(condition) != 0), d, out)
 
 
 @on_bounded(np.extract)

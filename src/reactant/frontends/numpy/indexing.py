@@ -19,7 +19,7 @@ from reactant.frontends.nested import mapped
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.promotion import python_type
-from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
@@ -113,7 +113,8 @@ def item(tensor: Tensor, key: tuple) -> Any:
         found = np.ravel(tensor)[key[0]] if len(key) == 1 else tensor[key]
     if type(found) is not Tensor:
         return found.item()
-    return python_number(found.value(), found.interval)
+    from reactant.frontends.numpy.overlay import as_python_number  # which stands on this module
+    return as_python_number(found, python_type(found.dtype))
 
 
 def store(target: Tensor, value: object) -> None:
@@ -285,8 +286,8 @@ def view_of(tensor: Tensor, basic: Basic) -> Tensor:
 
 
 def _through(tensor: Tensor, steps: tuple[st.Step, ...], strides: Shape) -> Tensor:
-    return Tensor(tensor.storage, (*tensor.steps, *steps), dtype=tensor.dtype, strides=strides,
-                  writeable=tensor.writeable)
+    return Tensor(tensor.storage, st.followed(tensor.steps, steps, tensor.storage.shape), dtype=tensor.dtype,
+                  strides=strides, writeable=tensor.writeable)
 
 
 def _steps(shape: Shape, strides: Shape, basic: Basic) -> tuple[tuple[st.Step, ...], Shape]:

@@ -243,15 +243,20 @@ def _conversion(kind: type) -> None:
     def convert(x: Any, *rest: Any) -> Any:
         if rest or type(x) is not Tensor or x.is_concrete():
             return kind(x, *rest)
-        if x.size != 1:
-            return kind(x)      # raises NumPy's error
-        value = ops.reshape(x.value(), ())
-        if kind is int:
-            _check_int(value)
-        if kind in (int, float) and x.dtype.kind == "c":
+        return as_python_number(x, kind) if x.size == 1 else kind(x)    # which raises NumPy's error
+
+
+def as_python_number(x: Tensor, kind: type) -> Tensor:
+    """The element of an array of one as a Python number of that kind."""
+    value = ops.reshape(x.value(), ())
+    if kind in (int, float) and x.dtype.kind == "c":
+        if x.kind != SCALAR:            # NumPy's numbers lose their imaginary part (with a warning)
             raise TypeError(f"{kind.__name__}() argument must be a string or a real number, not 'complex'")
-        made = cast(value, PYTHON_DTYPES[kind])
-        return python_number(made, (x.interval or _RANGES.get(x.dtype)) if kind is int else None)
+        value = ops.real(value)
+    if kind is int:
+        _check_int(value)
+    made = cast(value, PYTHON_DTYPES[kind])
+    return python_number(made, (x.interval or _RANGES.get(x.dtype)) if kind is int else None)
 
 
 _RANGES: dict[np.dtype, tuple[int, int]] = {

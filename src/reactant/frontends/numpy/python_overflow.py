@@ -66,8 +66,9 @@ def require_exact(ufunc: np.ufunc, a: Bounds | None, b: Bounds | None, x: ir.Val
 def within(known: Bounds | None, value: ir.Value, dtype: np.dtype) -> tuple[bool, bool]:
     """Whether an integer of the run, of which bounds may be known, is surely not below, and not beyond, what an integer
     dtype holds."""
-    low, high = known or value_facts.bounds(value) or ALL
-    limits = np.iinfo(dtype)
+    limits, own = np.iinfo(dtype), dtype_of(value)
+    all_of_them = (0, 1) if own.kind == "b" else (np.iinfo(own).min, np.iinfo(own).max)
+    low, high = known or value_facts.bounds(value) or all_of_them
     return low >= limits.min, high <= limits.max
 
 

@@ -108,7 +108,7 @@ def argwhere(a: object) -> Bounded:
 
 @implements(np.extract)
 def extract(condition: object, arr: object) -> Any:
-    return np.ravel(wrap(arr))[np.ravel(wrap(condition)).astype(bool)]
+    return np.compress(np.ravel(wrap(condition)).astype(bool), np.ravel(wrap(arr)))
 
 
 @implements(np.compress)
@@ -120,12 +120,22 @@ def compress(condition: object, a: object, axis: int | None = None, out: object 
         a, axis = np.ravel(a), 0
     axis = axis_in(axis, a.ndim)
     n = a.shape[axis]
-    if mask.size > n:
-        raise IndexError(f"index {mask.size - 1} is out of bounds for axis {axis} with size {n}")
     lead = (slice(None),) * axis
     test = mask.astype(bool)
     known = test.numpy() if test.is_concrete() else test
+    if mask.size > n:
+        _require_none(known[n:], IndexError(f"index {n} is out of bounds for axis {axis} with size {n}"))
+        known = known[:n]
     return finish_taken(a[(*lead, slice(0, mask.size))][(*lead, known)], out)
+
+
+def _require_none(mask: Any, error: Exception) -> None:
+    """Nothing is selected there."""
+    if type(mask) is not Tensor:
+        if mask.any():
+            raise error
+        return
+    current_trace().check(ops.not_(np.any(mask).value()), lambda: type(error)(*error.args))
 
 
 # ---- take and put ----------------------------------------------------------------------------------------------
@@ -255,7 +265,11 @@ def copyto(dst: object, src: object, casting: str = "same_kind", where: object =
                          f"{st.shape_text(a.shape)}")
     new = st.broadcast(as_value(source, a.dtype), a.shape)
     if where is not True:
-        new = ops.select(st.broadcast(cast(wrap(where).value(), bool), a.shape), new, a.value())
+        mask = wrap(where)
+        if not st.broadcasts_to(mask.shape, a.shape):
+            raise ValueError(f"could not broadcast where mask from shape {st.shape_text(mask.shape)} into shape "
+                             f"{st.shape_text(a.shape)}")
+        new = ops.select(st.broadcast(cast(mask.value(), bool), a.shape), new, a.value())
     a.assign(new)
 
 

@@ -205,6 +205,8 @@ def broadcast_to(array: object, shape: object, subok: bool = False) -> Tensor:
 @implements(np.diagonal, aliases=True)
 def diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     a = wrap(a)
+    if a.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
     i, j = axis_in(axis1, a.ndim), axis_in(axis2, a.ndim)
     if i == j:
         raise ValueError("axis1 and axis2 cannot be the same")

@@ -14,6 +14,7 @@ until something traced is written into them, so that `int(np.arange(3)[1])` is a
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
@@ -60,7 +61,7 @@ class Storage:
     """The memory of a base array. Exactly one of `data` (concrete) and `value` (traced) is set."""
 
     __slots__ = ("__weakref__", "argument", "captured", "constant", "data", "dtype", "held", "joined", "layout",
-                 "region", "settled", "shape", "version", "views")
+                 "region", "settled", "shape", "views", "writes")
 
     is_base = True
     """Whether the content changes by writes to this storage alone; not where it stands for others."""
@@ -73,7 +74,7 @@ class Storage:
         """Writes that `settled` lacks. No two share an element; all were made in `region`, which is the current one."""
         self.argument = argument      # position among main's arguments, for write-back
         self.constant = constant      # made outside the trace: writing raises; or the text of what it raises
-        self.version = 0
+        self.writes = [0]             # how many, for those as well who know it no longer
         self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
         self.joined = False           # stands for memories that were made in branches or a loop
         self.layout: Shape | None = None     # element strides where the base array is not row-major
@@ -82,6 +83,15 @@ class Storage:
         if trace.watch is not None:
             trace.watch.made.add(self)
         self.views: tuple[int, dict[tuple[Step, ...], tuple[Region, ir.Value]]] = (0, {})
+
+    @property
+    def version(self) -> int:
+        """Another one after each write."""
+        return self.writes[0]
+
+    @version.setter
+    def version(self, number: int) -> None:
+        self.writes[0] = number
 
     @property
     def value(self) -> ir.Value | None:
@@ -259,6 +269,10 @@ class Step:
         """Whether the two views of one parent surely share no element."""
         return False
 
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        """Whether it shows all of `last` as that step's parent, of shape `whole`, has it."""
+        return False
+
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         """The same view of a concrete array."""
         raise NotImplementedError
@@ -306,6 +320,9 @@ class SliceStep(Step):
             if high <= start or end <= low:
                 return True
         return False
+
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        return type(last) is SliceStep and self.shape == whole and self.bounds[3] == last.bounds[3]
 
     def covers(self, other: SliceStep) -> bool:
         """Whether a write to this view replaces all of the other one. (Views with gaps only cover themselves.)"""
@@ -386,6 +403,9 @@ class TransposeStep(Step):
     def read(self, parent: ir.Value) -> ir.Value:
         return ops.transpose(parent, self.permutation)
 
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        return type(last) is TransposeStep and all(last.permutation[p] == d for d, p in enumerate(self.permutation))
+
     def write(self, parent: ir.Value | None, new: ir.Value, whole: Shape) -> ir.Value:
         return ops.transpose(new, tuple(int(i) for i in np.argsort(self.permutation)))
 
@@ -403,6 +423,9 @@ class ReshapeStep(Step):
     shape: Shape
     new_strides: Shape
     keeps = False
+
+    def undoes(self, last: Step, whole: Shape) -> bool:
+        return type(self) is type(last) is ReshapeStep and self.shape == whole
 
     def read(self, parent: ir.Value) -> ir.Value:
         return _reshaped(parent, self.shape)
@@ -513,6 +536,18 @@ class ComplexPartStep(Step):
         return tuple(2 * s for s in strides)
 
 
+def followed(steps: tuple[Step, ...], more: Iterable[Step], whole: Shape) -> tuple[Step, ...]:
+    """The steps of a view of a view in a memory of shape `whole`. What shows the same adds none, and what undoes the
+    last one takes it away: a loop may turn an array round in each turn."""
+    for step in more:
+        before = steps[-2].shape if len(steps) > 1 else whole
+        if steps and step.undoes(steps[-1], before):
+            steps = steps[:-1]
+        elif not (steps and type(step) is ReshapeStep and step.shape == steps[-1].shape):
+            steps = (*steps, step)
+    return steps
+
+
 @lru_cache(maxsize=65536)
 def row_steps(shape: Shape, k: int) -> tuple[Step, ...]:
     """The steps from a memory of this shape to its row k."""
@@ -572,6 +607,8 @@ def broadcast(value: ir.Value, shape: Shape) -> ir.Value:
     shape = tuple(shape)
     if old == shape:
         return value
+    if not broadcasts_to(old, shape):
+        raise ValueError(f"could not broadcast input array from shape {shape_text(old)} into shape {shape_text(shape)}")
     lead = len(shape) - len(old)
     kept = [d for d, n in enumerate(old) if n == shape[lead + d]]
     squeezed = value if len(kept) == len(old) else _reshaped(value, tuple([old[d] for d in kept]))

@@ -47,9 +47,10 @@ class Tensor(Sized):
     __array_priority__ = 1000.0
 
     def __init__(self, storage: st.Storage, steps: tuple[st.Step, ...] = (), *, kind: str = ARRAY,
-                 strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool = True,
+                 strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool | None = True,
                  interval: tuple[int, int] | None = None):
-        self.storage, self.steps, self.kind, self.writeable = storage, steps, kind, writeable
+        self.storage, self.steps, self.kind = storage, steps, kind
+        self.writeable = writeable      # None: as the run decides
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
         self.dtype = storage.dtype if dtype is None else dtype
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
@@ -92,7 +93,7 @@ class Tensor(Sized):
             from reactant.frontends.numpy import reinterpretation
             return reinterpretation.view(self, dtype, type) if step is None else \
                 reinterpretation.view(self, step, dtype if type is None else type)
-        return Tensor(self.storage, (*self.steps, step), dtype=dtype or self.dtype,
+        return Tensor(self.storage, st.followed(self.steps, (step,), self.storage.shape), dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
 
     # -- content
@@ -166,6 +167,9 @@ class Tensor(Sized):
         """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
         if self.storage.constant:
             raise ConstantWriteError() if self.storage.constant is True else ControlFlowError(self.storage.constant)
+        if self.writeable is None:
+            raise ControlFlowError("Only the run knows whether an array that is written in place is a read-only view "
+                                   "(a diagonal, np.broadcast_to). Bind the name to a copy.")
         if not self.writeable or self.kind != ARRAY:
             raise ValueError("assignment destination is read-only")
 
@@ -202,7 +206,7 @@ class Tensor(Sized):
 
     @real.setter
     def real(self, value: object) -> None:
-        self._part("real")[...] = value
+        self._set_part("real", value)
 
     @property
     def imag(self) -> Tensor:
@@ -210,7 +214,14 @@ class Tensor(Sized):
 
     @imag.setter
     def imag(self, value: object) -> None:
-        self._part("imag")[...] = value
+        self._set_part("imag", value)
+
+    def _set_part(self, part: str, value: object) -> None:
+        if self.kind != ARRAY:
+            raise AttributeError(f"attribute '{part}' of '{self.__class__.__name__}' objects is not writable")
+        if part == "imag" and self.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        self._part(part)[...] = value
 
     def _part(self, part: str) -> Tensor:
         if self.dtype.kind != "c":

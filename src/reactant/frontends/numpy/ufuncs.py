@@ -66,8 +66,9 @@ def as_value(x: object, dtype: np.dtype) -> ir.Value:
 def stored(x: Tensor, dtype: np.dtype) -> ir.Value:
     """A value that is stored in an array: NumPy looks whether signed integers hold a number, and whether any integers
     hold one of Python's."""
-    if x.kind != ARRAY and dtype.kind in "iu" and x.dtype.kind in "iuf" and (x.kind == PYTHON or dtype.kind == "i"):
-        python_overflow.require_held(x.value(), x.interval, dtype)
+    if x.kind != ARRAY and dtype.kind in "iu" and x.dtype.kind in "iufc" and (x.kind == PYTHON or dtype.kind == "i"):
+        real = ops.real(x.value()) if x.dtype.kind == "c" else x.value()
+        python_overflow.require_held(real, x.interval, dtype)
     return cast(x.value(), dtype)
 
 
@@ -193,8 +194,17 @@ def unary(ufunc: np.ufunc, x: Tensor) -> Any:
         return _call(ufunc, (x,), {})
 
 
+def require_matrix(x: object) -> None:
+    """What `a @= x` wants."""
+    if np.ndim(x) < 2:
+        raise ValueError("inplace matrix multiplication requires the first operand to have at least one and the second "
+                         "at least two dimensions.")
+
+
 def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
     """`target += x` and the others, on an array."""
+    if ufunc is np.matmul:
+        require_matrix(x)
     if target.is_concrete() or ufunc.signature is not None:
         return call(ufunc, "__call__", (target, x), {"out": (target,)})
     with source_map.location():
@@ -352,7 +362,7 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
     if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
         raise ValueError(f"non-broadcastable output operand with shape {st.shape_text(out.shape)} doesn't match the "
                          f"broadcast shape {st.shape_text(made)}")
-    if not out.writeable and not out.storage.constant:
+    if out.writeable is False and not out.storage.constant:
         raise ValueError("output array is read-only")
     new = st.broadcast(cast(result, out.dtype), out.shape)
     if where is not True:
