@@ -11,6 +11,7 @@ Transforms are accurate to a rounding error of the largest element, where a prod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -377,9 +378,13 @@ def factors(x: ir.Value, y: ir.Value, d: DotDimensions,
         if found is None or size(shape_of(other)) == 0:
             continue
         k, m = d.contracting_dims[side][0], d.contracting_dims[1 - side][0]
-        matrix = found if k == 1 else transposed(found)
-        return matrix, lambda: ops.transpose(other, (1, 0)) if m == 1 else other, side == 0
+        return (found if k == 1 else transposed(found)), partial(_turned_first, other, m), side == 0
     return None
+
+
+def _turned_first(other: ir.Value, k: int) -> ir.Value:
+    """A matrix or vector whose dimension k comes first."""
+    return other if k == 0 else ops.transpose(other, (1, 0))
 
 
 def _circulant(a: Any, n: int = LEAST) -> ir.Value:
