@@ -107,3 +107,26 @@ def test_calls_that_name_functions_keep_them():
         np.testing.assert_allclose(reactant.grad(total)(a), wanted, rtol=1e-6)
         np.testing.assert_allclose(reactant.jvp(total, (a,), (a,))[1], jnp.sum(wanted * a), rtol=1e-5)
         assert np.isfinite(reactant.hessian(total)(a)).all()
+
+
+def raised(x, i):
+    return x.at[i].multiply(3.0)[i]
+
+
+def squares(y):
+    return jnp.sum(y * y)
+
+
+def by_helpers(x, i):
+    return squares(raised(x, i))
+
+
+@pytest.mark.parametrize("of", [reactant.grad, reactant.jacobian, reactant.hessian, reactant.value_and_grad])
+def test_a_function_that_only_what_it_calls_tells_to_be_of_jax(of):
+    """It is JAX's from its first line on, as for `jit`: `raised` loads nothing of JAX, and is not NumPy's."""
+    theirs = {reactant.grad: jax.grad, reactant.jacobian: jax.jacobian, reactant.hessian: jax.hessian,
+              reactant.value_and_grad: jax.value_and_grad}[of]
+    places = jnp.array([0, 3])
+    for a, b in zip(jax.tree.leaves(of(by_helpers)(X, places)), jax.tree.leaves(theirs(by_helpers)(X, places)),
+                    strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)

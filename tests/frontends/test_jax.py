@@ -354,8 +354,14 @@ def printing(x):
     return x * 2
 
 
+@jax.jit
+def with_unneeded_work(x):
+    jnp.linalg.inv(x[:3, :3].astype(jnp.float16))       # which JAX cannot lower, and need not
+    return x + 1
+
+
 @pytest.mark.parametrize("function, reason", [
-    (jax.jit(printing), "effects"),
+    (jax.jit(printing), "effects"), (with_unneeded_work, "cannot lower"),
     (jax.jit(jnp.sin, compiler_options={"xla_cpu_enable_fast_math": False}), "compiler_options")])
 def test_left_to_jax_with_the_reason(function, reason):
     ours = reactant.jit(function)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from reactant.frontends import branches, calls, source_map
 from reactant.frontends.aliases import has_dynamic_steps, made_in
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.branches import Branch
+from reactant.frontends.jax_in_numpy import call_in_trace
+from reactant.frontends.jax_recognition import is_jax_function
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
@@ -366,6 +369,8 @@ def call_of(function: Any) -> Callable:
         if jax_function is None:
             return lambda *a, **k: calls.enter(function.function, *a, **k)
         return lambda *a, **k: calls.call(jax_function, *a, **k)
+    if isinstance(function, FunctionType) and is_jax_function(function):    # by what it calls, maybe, as for `jit`
+        return lambda *a, **k: call_in_trace(function, a, k)
     return lambda *a, **k: calls.call(function, *a, **k)
 
 

@@ -84,7 +84,10 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
     except jax_rules.MixedMarks:
         raise CannotImport("it stops gradients, and calls a function of JAX's (a linear solver, say) that does so for "
                            "its own derivative") from None
-    lowered = traced.lower(_private_parameters=parameters)
+    try:
+        lowered = traced.lower(_private_parameters=parameters)
+    except (NotImplementedError, TypeError, ValueError) as error:   # jax.jit leaves out first what nothing needs
+        raise CannotImport(f"JAX cannot lower all of the program ({error})") from error
     theirs = lowered.compiler_ir("stablehlo")
     internals = lowered._lowering                                       # private: what jax hands to XLA
     symbolic = internals.compile_args.get("shape_poly_state")

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.batching.engine import Batcher, batches
 from reactant.ir import creation, ops
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import is_integer, shape_of, size
 from reactant.records import dataclass
 from reactant.rewrite import match, pure, rest, rewrite, users, variables
 from reactant.rewrite.site import readers
@@ -238,7 +238,7 @@ def sum_of_equal_computations(x, y, result, result_dtype):
         found = rolled(terms[base:])
         if found is not None and not found.is_used_elsewhere(terms[base:]) \
                 and not any(_is_read_elsewhere(each) for each in terms[base:]):
-            zero = ops.constant(-0.0 if result_dtype.kind in "fc" else 0, result_dtype)     # as a sum of -0.0 alone
+            zero = ops.constant(0 if is_integer(result_dtype) else -0.0, result_dtype)     # as a sum of -0.0 alone
             total = ops.reduce(found.build(terms[base]), zero, (0,), "add")
             for other in (*terms[:base], *numbers):
                 total = ops.add(total, other)

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant.ir import creation, modules, ops
 from reactant.ir.attributes import decode
 from reactant.ir.orders import Order, order_of
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import Site, match, one_of, producer, rewrite, users, variables
 from reactant.rewrite.pattern import Template
 from reactant.rewrite.site import operation, readers
@@ -381,7 +381,7 @@ def _extreme(values: ir.Value, along: int, smallest: bool) -> ir.Value:
     dtype = dtype_of(values)
     if dtype.kind == "b":
         return ops.reduce(values, ops.constant(smallest, np.bool_), (along,), "and" if smallest else "or")
-    if dtype.kind == "f":
+    if is_float(dtype):
         neutral = np.inf if smallest else -np.inf
     else:
         limits = np.iinfo(dtype)

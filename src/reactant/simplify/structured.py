@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, ScatterDimensions
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.records import dataclass
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.rewrite.pattern import Template
@@ -237,7 +237,7 @@ def dot_of_diagonal_checked(x, y, d, t, result_dtype):
         return None
     found = scaling()
     product = found.product()
-    return _checked(product, found.other, found.places[-1]) if dtype_of(x).kind == "f" else product
+    return _checked(product, found.other, found.places[-1]) if is_float(result_dtype) else product
 
 
 @rewrite(match.multiply(x, y), dtypes="inexact", assumes="finite",

@@ -104,7 +104,7 @@ def toeplitz_product_is_convolution(x, y, d, t, result_dtype):
     found = factors(x, y, d, result_dtype)
     if found is None or found[0].spread is not None or min(found[0].shape) < table.toeplitz_as_convolution:
         return None
-    return convolved(found[0], found[1])
+    return convolved(found[0], found[1]())
 
 
 # ---- what LAPACK's routines are known to give ------------------------------------------------------------------

@@ -11,6 +11,7 @@ Transforms are accurate to a rounding error of the largest element, where a prod
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -366,9 +367,10 @@ def _transformed(found: Sliding, values: ir.Value) -> ir.Value:
     return ops.transpose(made, (1, 0)) if len(shape_of(values)) == 2 else ops.reshape(made, (n,))
 
 
-def factors(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> tuple[Sliding, ir.Value, bool] | None:
-    """(the matrix that slides as it stands in front, the other factor with its contracted dimension first, whether it
-    is the second) of a product of a matrix and a matrix or vector."""
+def factors(x: ir.Value, y: ir.Value, d: DotDimensions,
+            dtype: np.dtype) -> tuple[Sliding, Callable[[], ir.Value], bool] | None:
+    """(the matrix that slides as it stands in front, what makes the other factor with its contracted dimension first,
+    whether that is the second) of a product of a matrix and a matrix or vector."""
     if d.batching_dims[0] or len(d.contracting_dims[0]) != 1 or not dtype_of(x) == dtype_of(y) == dtype:
         return None
     for side, (matrix, other) in enumerate(((x, y), (y, x))):
@@ -376,8 +378,13 @@ def factors(x: ir.Value, y: ir.Value, d: DotDimensions, dtype: np.dtype) -> tupl
         if found is None or size(shape_of(other)) == 0:
             continue
         k, m = d.contracting_dims[side][0], d.contracting_dims[1 - side][0]
-        return (found if k == 1 else transposed(found)), (ops.transpose(other, (1, 0)) if m == 1 else other), side == 0
+        return (found if k == 1 else transposed(found)), partial(_turned_first, other, m), side == 0
     return None
+
+
+def _turned_first(other: ir.Value, k: int) -> ir.Value:
+    """A matrix or vector whose dimension k comes first."""
+    return other if k == 0 else ops.transpose(other, (1, 0))
 
 
 def _circulant(a: Any, n: int = LEAST) -> ir.Value:
@@ -417,7 +424,8 @@ def _dot(matrix: ir.Value, other: ir.Value, k: int = 1, m: int = 0) -> ir.Value:
                   lambda a: _dot(toeplitz(_Doubles(a), 150, 128, True), side_of(a, 128, 2)),
                   lambda a: _dot(side_of(a, 2, 128), _symmetric(_Doubles(a))),
                   lambda a: _dot(toeplitz(_Doubles(a), 130), side_of(a, 3, 130), 0, 1)),
-         counter=(lambda a: _dot(toeplitz(a, 16, 16), a(16)), lambda a: _dot(a(128, 128), a(128))))
+         counter=(lambda a: _dot(toeplitz(a, 16, 16), a(16)), lambda a: _dot(toeplitz(a, 16, 16), a(3, 16), 1, 1),
+                  lambda a: _dot(a(128, 128), a(128))))
 def product_with_toeplitz(x, y, d, t, result_dtype):
     """a Toeplitz, circulant or Hankel matrix @ y = the convolution of its elements with y, by Fourier transforms"""
     if result_dtype.itemsize not in (4, 8) or min(shape_of(x)[:1] + shape_of(y)[:1] or (0,)) == 0:
@@ -426,21 +434,22 @@ def product_with_toeplitz(x, y, d, t, result_dtype):
     if found is None or min(found[0].shape) < LEAST:
         return None
     matrix, values, first = found
-    made = _transformed(matrix, values)
+    made = _transformed(matrix, values())
     return made if first or len(shape_of(made)) == 1 else ops.transpose(made, (1, 0))
 
 
 @rewrite(dot(x, y), dtypes="float", changes="rounding", made_by=_MADE,
          example=(lambda a: _dot(ops.reshape(ops.reverse(_cut(a), (1,)), (8, 8)), a(8)),
                   lambda a: _dot(ops.reshape(_cut(a), (8, 8)), a(3, 8), 1, 1)),
-         counter=(lambda a: _dot(toeplitz(a), a(128)), lambda a: _dot(ops.reshape(_cut(a), (8, 8)), a(8), 0)))
+         counter=(lambda a: _dot(toeplitz(a), a(128)), lambda a: _dot(ops.reshape(_cut(a), (8, 8)), a(8), 0),
+                  lambda a: _dot(toeplitz(a, 16, 16), a(3, 16), 1, 1)))
 def product_with_cut_windows(x, y, d, t, result_shape, result_dtype):
     """(windows of v, cut out by a convolution with an identity) @ y = convolution(v, y), NaN where a window has some"""
     found = factors(x, y, d, result_dtype)
     if found is None or found[0].spread != 1:
         return None
     matrix, values, first = found
-    made = convolved(matrix, values)
+    made = convolved(matrix, values())
     windows = ops.reduce_window(ops.is_finite(matrix.line()), ops.constant(True), "and", (matrix.shape[1],))
     sound = windows if matrix.hankel else ops.reverse(windows, (0,))
     made = ops.select(ops.broadcast_in_dim(sound, shape_of(made), (0,)), made, ops.splat(np.nan, made))
