@@ -459,6 +459,8 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
     leaves, tree = jax.tree_util.tree_flatten(x)
     if not (len(leaves) == 1 and leaves[0] is x):
         return jax.tree_util.tree_unflatten(tree, [map_tree(v, leaf, containers) for v in leaves])
+    if hasattr(kind, "ag__released"):       # what stands for something of Python's
+        return map_tree(x.ag__released(), leaf, containers)
     if is_plain_object(x):
         made = empty_object(kind)
         for name, value in attributes(x).items():

@@ -25,7 +25,7 @@ from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.trace import Failure, Trace, frames, told_by, tracing
+from reactant.frontends.trace import KEYS_OF_THE_RUN, Failure, Trace, frames, told_by, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -46,6 +46,8 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
             if len(wanted) == known and first is None:
                 raise
             if len(wanted) == known:
+                if KEYS_OF_THE_RUN in wanted:
+                    first.add_note(f"Keys in lists that grow do not do either: {str(error).splitlines()[0]}")
                 raise first from None       # it speaks of what the user has written
             source_map.annotate(error)
             first = first or alone(error)

@@ -66,10 +66,13 @@ def is_undecided(x: Any) -> bool:
 def require_attribute(x: Any, name: str) -> None:
     """Raise what Python raises where such a value has no attribute of this name, whatever ours has."""
     meant = stood_for(x)
-    if meant is not None and not hasattr(meant, name):
+    if meant is not None and not hasattr(meant, name) and name not in ADDED:
         module = "" if meant.__module__ == "builtins" else f"{meant.__module__}."
         raise AttributeError(f"'{module}{meant.__name__}' object has no attribute '{name}'")
 
+
+ADDED: set[str] = set()
+"""Attributes that traced arrays have besides those of NumPy's, of arrays of other libraries."""
 
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 
@@ -334,14 +337,14 @@ def set_attr(value: Any, owner: Any, attribute: str) -> None:
 
 def get_item(container: Any, index: Any) -> Any:
     method = getattr(type(container), "__getitem__", None)
-    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+    if convertible(method):
         return call(method, container, index)
     return container[index]
 
 
 def set_item(value: Any, container: Any, index: Any) -> None:
     method = getattr(type(container), "__setitem__", None)
-    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+    if convertible(method):
         call(method, container, index, value)
     else:
         container[index] = value
@@ -349,15 +352,17 @@ def set_item(value: Any, container: Any, index: Any) -> None:
 
 def del_item(container: Any, index: Any) -> None:
     method = getattr(type(container), "__delitem__", None)
-    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+    if convertible(method):
         call(method, container, index)
     else:
         del container[index]
 
 
 def iterate(iterable: Any) -> Iterable:
+    if (ours := getattr(type(iterable), "ag__iterate", None)) is not None:
+        return ours(iterable)
     method = getattr(type(iterable), "__iter__", None)
-    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+    if convertible(method):
         return call(method, iterable)
     return iterable
 

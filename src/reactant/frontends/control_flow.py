@@ -29,6 +29,7 @@ from reactant.frontends import (
     iterators,
     operators,
     ragged,
+    run_time_keys,
     source_map,
 )
 from reactant.frontends.alternatives import Alternative, each_key
@@ -293,6 +294,7 @@ def install() -> None:
         generator=_generator, grows=_grows)
     generated.install()
     chosen_keys.install()
+    run_time_keys.put_in_place()
     heaps.install()
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",

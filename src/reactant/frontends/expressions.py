@@ -362,6 +362,22 @@ class ExpressionConversion(ast.NodeTransformer):
             return self.generated(node)
         return at_location(operator_call("generator", self.generic_visit(node)), node)
 
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        return at_location(operator_call("new_dict"), node) if not node.keys else self.generic_visit(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        pair = at_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+        pairs = self.visit(at_location(ast.ListComp(pair, node.generators), node))
+        return at_location(operator_call("new_dict", pairs), node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        items = self.visit(at_location(ast.List(node.elts, ast.Load()), node))
+        return at_location(operator_call("new_set", items), node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        items = self.visit(at_location(ast.ListComp(node.elt, node.generators), node))
+        return at_location(operator_call("new_set", items), node)
+
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         if _is_generated(node):
             return at_location(operator_call("listed", self.generated(node)), node)

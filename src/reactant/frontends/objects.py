@@ -44,10 +44,10 @@ def is_generated(method: Any) -> bool:
 
 def _on_first(name: str, native: Callable) -> Callable:
     """The operator or builtin, or what the class of its first operand has instead."""
-    def operate(operand: Any, /, *others: Any, **keywords: Any) -> Any:
-        if (method := method_of(type(operand), name)) is not None:
-            return call(method, operand, *others, **keywords)
-        return native(operand, *others, **keywords)
+    def operate(*operands: Any, **keywords: Any) -> Any:
+        if operands and (method := method_of(type(operands[0]), name)) is not None:
+            return call(method, *operands, **keywords)
+        return native(*operands, **keywords)
     return operate
 
 

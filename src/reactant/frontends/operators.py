@@ -384,6 +384,7 @@ class Operators:
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.get_method = get_method
+        self.new_dict, self.new_set = dict, set
         self.for_each_of, self.of_each = for_each_of, of_each
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised

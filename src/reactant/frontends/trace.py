@@ -75,6 +75,10 @@ class Region:
         return False
 
 
+KEYS_OF_THE_RUN = "keys of the run"
+"""Among what a trace may want: dicts and sets that take keys which only the run knows (`run_time_keys`)."""
+
+
 class Failure:
     """Makes the exception of a failed check, of what `values` are in the run: none, or all of them."""
 
@@ -101,7 +105,8 @@ class Trace:
         self.options = options
         self.wanted: set[str] = set() if wanted is None else wanted
         """The types of containers that are better chosen as themselves (`alternatives`)."""
-        self.by_number = frozenset(self.wanted)
+        self.by_number = frozenset(self.wanted) - {KEYS_OF_THE_RUN}
+        self.keyed = KEYS_OF_THE_RUN in self.wanted
         """Those that are."""
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):

@@ -42,6 +42,7 @@ def register() -> None:
     _instead(reduction._gpu_reduce_factory, reduction._gpu_reduce_factory)      # makes a kernel: Numba's, not converted
     for method in (copy_to_host, copy_to_device, bind, is_c_contiguous, is_f_contiguous):
         setattr(Tensor, method.__name__, method)
+        calls.ADDED.add(method.__name__)
 
 
 def _instead(original: Callable, replacement: Callable) -> None:

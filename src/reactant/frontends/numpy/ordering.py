@@ -88,6 +88,11 @@ def place_of(items: Any, sought: Any, start: int = 0, stop: int | None = None) -
     if start >= stop:
         raise ValueError(text)
     equal = _equal(items[start:stop], sought)
+    if equal.is_concrete():
+        found = np.flatnonzero(equal.numpy())
+        if not found.size:
+            raise ValueError(text)
+        return start + int(found[0])
     current_trace().check(np.any(equal).value(), lambda: ValueError(text))
     return start + python_number(np.argmax(equal).value(), (0, stop - start - 1))
 

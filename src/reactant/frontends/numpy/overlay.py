@@ -421,7 +421,7 @@ def _warn(*args: Any, **kwargs: Any) -> None:
 
 def _example(x: Any) -> Any:
     """Something of the type that a value stands for: a number has no length, whatever `Tensor` has."""
-    kind = calls.stood_for(x)
+    kind = calls.stood_for(x) or getattr(type(x), "ag__stands_for", None)
     if kind is None:
         return x
     return _example_of(kind, x.dtype, x.ndim) if issubclass(kind, (np.ndarray, np.generic)) else kind()

@@ -31,7 +31,7 @@ from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, PYTHON_DTYPES, SCALAR, python_type
 from reactant.frontends.numpy.sized import Sized
-from reactant.frontends.trace import Trace, current_trace
+from reactant.frontends.trace import KEYS_OF_THE_RUN, Trace, current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_and_dtype, supported
 
@@ -313,6 +313,8 @@ class Tensor(Sized):
     def __hash__(self) -> int:
         if self.kind == ARRAY:
             raise TypeError("unhashable type: 'numpy.ndarray'")
+        if not self.is_concrete() and (trace := Trace.current()) is not None:
+            trace.wanted.add(KEYS_OF_THE_RUN)
         return hash(self._concrete_scalar("hash"))
 
     def __repr__(self) -> str:
