@@ -147,7 +147,7 @@ def set_attr(inner: Callable) -> Callable:
             return owner.ag__each(lambda x: ag__.set_attr(value, x, attribute))
         if type(owner) is MaybeNone:
             return changing(owner, lambda held: ag__.set_attr(value, held, attribute)) if trace.attempts else \
-                ag__.set_attr(value, owner.ag__attributes(attribute), attribute)
+                ag__.set_attr(value, owner.ag__attributes(attribute, setattr, None), attribute)
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)

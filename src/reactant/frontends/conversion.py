@@ -17,6 +17,7 @@ import inspect
 import itertools
 import linecache
 import os
+import sys
 import sysconfig
 import threading
 import warnings
@@ -287,6 +288,8 @@ def function_node(function: FunctionType) -> ast.FunctionDef:
     """The syntax tree of a function, lines numbered as in its file; a lambda becomes a `def` of one `return`."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
+    if code.co_filename == "<string>" and function.__globals__ is not vars(sys.modules["__main__"]):
+        lines = []      # from Python 3.13 on these are the lines of `python -c`, and `exec` has others
     if not lines or code.co_firstlineno > len(lines):
         raise SourceUnavailable(f"the source of '{code.co_name}' cannot be found (it was made in "
                                 f"{code.co_filename!r}): put it in a file or a notebook cell")

@@ -47,9 +47,13 @@ class MaybeNone:
             return failing_at_run_time(lambda: use(x), TypeError, AttributeError, LookupError)
         return staged_if(ops.reshape(wrap(self.ag__defined).value(), ()), side(self.ag__value), side(None))
 
-    def ag__attributes(self, name: str) -> Any:
-        """What has the attribute of this name."""
-        return self.ag__known(lambda: AttributeError(f"'NoneType' object has no attribute '{name}'"))
+    def ag__attributes(self, name: str, use: Callable = getattr, *value: Any) -> Any:
+        """What has the attribute of this name. Where it is None, the error is Python's for its `use`."""
+        try:
+            use(None, name, *value)
+        except AttributeError as error:
+            text = str(error)
+        return self.ag__known(lambda: AttributeError(text))
 
     def ag__array(self) -> Tensor:
         return wrap(self.ag__known())
