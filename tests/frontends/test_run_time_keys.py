@@ -391,3 +391,24 @@ def test_refusals(program, words):
     with pytest.raises(reactant.ConcreteValueNeeded, match="is no key of a dict and no member of a set") as caught:
         reactant.jit(program)(*CASES[0])
     assert any(words in note for note in caught.value.__notes__)
+
+
+def known_keys_beside(x):
+    seen, counts, sums, given = set(), Counter(), defaultdict(float), Counter({"a": 2, "b": 3})
+    counts["all"] += 3
+    sums["all"] += x[0]
+    for v in x:
+        seen.add(int(v * 3))
+        counts["all"] += 1
+        sums["all"] += v
+    given["a"] += 1
+    copied = sums.copy()
+    copied["new"] += len(seen)
+    return counts, sums, given, copied, OrderedDict(a=x[0]), defaultdict(int, {1: 2})[1]
+
+
+def test_results_of_known_keys_keep_their_types():
+    agree(known_keys_beside, CASES)
+    found = reactant.jit(known_keys_beside)(*CASES[0])
+    assert [type(each) for each in found[:5]] == [Counter, defaultdict, Counter, defaultdict, OrderedDict]
+    assert found[1].default_factory is float and dict(found[2]) == {"a": 3, "b": 3}

@@ -26,7 +26,7 @@ from reactant.frontends.identity import view_of
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.tensor import Tensor, python_number
 from reactant.frontends.operators import Unusable, ag__
-from reactant.frontends.optional import MaybeNone, changing
+from reactant.frontends.optional import changing
 from reactant.frontends.state import Mismatch, is_record
 from reactant.frontends.trace import Region, Trace, current_trace
 from reactant.ir import ops
@@ -143,11 +143,9 @@ def set_attr(inner: Callable) -> Callable:
     one."""
     def set_attr(value: Any, owner: Any, attribute: str) -> None:
         trace = Trace.current()
-        if type(owner) is Alternative:
-            return owner.ag__each(lambda x: ag__.set_attr(value, x, attribute))
-        if type(owner) is MaybeNone:
-            return changing(owner, lambda held: ag__.set_attr(value, held, attribute)) if trace.attempts else \
-                ag__.set_attr(value, owner.ag__attributes(attribute, setattr, None), attribute)
+        if calls.is_undecided(owner):
+            return changing(owner, lambda held: ag__.set_attr(value, held, attribute),
+                            lambda maybe: maybe.ag__attributes(attribute, setattr, None))
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)

@@ -32,10 +32,10 @@ from reactant.frontends import (
     run_time_keys,
     source_map,
 )
-from reactant.frontends.alternatives import Alternative, each_key
+from reactant.frontends.alternatives import each_key
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise
-from reactant.frontends.calls import takes_anything
+from reactant.frontends.calls import is_undecided, takes_anything
 from reactant.frontends.carried import LateRead, NeedsGrower, NeedsPeeling, Unroll, truth_of, unbound
 from reactant.frontends.decisions import (
     and_,
@@ -227,9 +227,7 @@ def _grows(items: Any, target: Any) -> bool:
 
 def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
-        if type(container) is Alternative:
-            return container.ag__each(lambda held: ag__.set_item(value, held, index))
-        if type(container) is MaybeNone:
+        if is_undecided(container):
             return changing(container, lambda held: ag__.set_item(value, held, index))
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.set_item(value, container, key))
@@ -244,9 +242,7 @@ def _set_item(inner: Callable) -> Callable:
 
 def _del_item(inner: Callable) -> Callable:
     def del_item(container: Any, index: Any) -> None:
-        if type(container) is Alternative:
-            return container.ag__each(lambda held: ag__.del_item(held, index))
-        if type(container) is MaybeNone:
+        if is_undecided(container):
             return changing(container, lambda held: ag__.del_item(held, index))
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.del_item(container, key))

@@ -204,9 +204,10 @@ def contains(item: Any, container: Any) -> Any:
         return _in_range(item, container)
     if (each := each_key(item)) is not None:
         return each(lambda x: contains(x, container))
-    for undecided, of in ((item, lambda x: contains(x, container)), (container, lambda x: contains(item, x))):
-        if is_undecided(undecided):
-            return undecided.ag__each(of)
+    if is_undecided(item):
+        return item.ag__each(lambda x: contains(x, container))
+    if is_undecided(container):
+        return container.ag__each(lambda x: contains(item, x))
     if isinstance(container, (list, tuple)) and (
             ag__.involves_tracing((item, container), {}) or any(map(is_undecided, container))) \
             or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}) \

@@ -104,9 +104,10 @@ class MaybeNone:
     __hash__ = object.__hash__
 
 
-def changing(x: Any, change: Callable[[Any], Any]) -> Any:
-    """`change(x)`, which changes nothing where a handler waits for what None raises in it."""
-    return x.ag__each(change) if type(x) is MaybeNone and current_trace().attempts else change(known(x))
+def changing(x: Any, change: Callable[[Any], Any], value: Callable[[MaybeNone], Any] = MaybeNone.ag__known) -> Any:
+    """`change` of the object that is meant; of the `value` of what may be None. It changes nothing where a handler
+    waits for what None raises in it."""
+    return change(value(x)) if type(x) is MaybeNone and not current_trace().attempts else x.ag__each(change)
 
 
 def _is_array(x: Any) -> bool:

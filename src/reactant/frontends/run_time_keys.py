@@ -16,7 +16,7 @@ from reactant.frontends import calls, conversion
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import install
 from reactant.frontends.state import is_record
-from reactant.frontends.trace import KEYS_OF_THE_RUN, Trace
+from reactant.frontends.trace import Trace
 
 MISSING = object()
 
@@ -136,7 +136,7 @@ class KeyedDict(Keys):
 
     def ag__released(self) -> Any:
         """The dict that it stands for, as a result."""
-        return self.ag__stands_for(zip(known(self.ag__names), self.ag__held, strict=True))
+        return self.ag__stands_for(dict(zip(known(self.ag__names), self.ag__held, strict=True)))
 
 
 class KeyedOrderedDict(KeyedDict):
@@ -162,6 +162,14 @@ class KeyedDefaultDict(KeyedDict):
         self.ag__held = []
         self.default_factory = default_factory
 
+    def copy(self) -> Any:
+        made = KeyedDefaultDict(self.default_factory)
+        made.ag__names, made.ag__held = self.ag__names[:], self.ag__held[:]
+        return made
+
+    def ag__released(self) -> Any:
+        return defaultdict(self.default_factory, zip(known(self.ag__names), self.ag__held, strict=True))
+
     def __getitem__(self, key: Any) -> Any:
         if key not in self.ag__names:
             if self.default_factory is None:
@@ -175,6 +183,9 @@ class KeyedCounter(KeyedDict):
     ag__stands_for = Counter
 
     def __init__(self, items: Any = ()):
+        if hasattr(items, "items"):
+            self.ag__names, self.ag__held = list(items.keys()), list(items.values())
+            return
         items = list(items)
         self.ag__names = firsts(items)
         self.ag__held = [items.count(key) for key, new in zip(items, are_new(items), strict=True) if new]
@@ -229,9 +240,7 @@ class KeyedSet(Keys):
             self.add(key)
 
     def copy(self) -> KeyedSet:
-        made = KeyedSet()
-        made.ag__names = self.ag__names[:]
-        return made
+        return set_of(self.ag__names[:])
 
     def issubset(self, other: Any) -> bool:
         return len(self.ag__names) == sum([1 for key in self.ag__names if key in other])
@@ -243,19 +252,13 @@ class KeyedSet(Keys):
         return KeyedSet(other).issubset(self)
 
     def union(self, other: Any) -> KeyedSet:
-        made = KeyedSet()
-        made.ag__names = self.ag__names + [key for key in KeyedSet(other).ag__names if key not in self.ag__names]
-        return made
+        return set_of(self.ag__names + [key for key in KeyedSet(other).ag__names if key not in self.ag__names])
 
     def intersection(self, other: Any) -> KeyedSet:
-        made = KeyedSet()
-        made.ag__names = [key for key in self.ag__names if key in other]
-        return made
+        return set_of([key for key in self.ag__names if key in other])
 
     def difference(self, other: Any) -> KeyedSet:
-        made = KeyedSet()
-        made.ag__names = [key for key in self.ag__names if key not in other]
-        return made
+        return set_of([key for key in self.ag__names if key not in other])
 
     def ag__released(self) -> set:
         return set(known(self.ag__names))
@@ -299,6 +302,13 @@ def known(names: Any) -> list:
         raise UnsupportedError("The function returns a dict or a set of keys that only the run knows. Return arrays of "
                                "keys and values, e.g. np.array(list(d)), at a known size.")
     return names
+
+
+def set_of(names: Any) -> KeyedSet:
+    """The set of these, each of which is there once."""
+    made = KeyedSet()
+    made.ag__names = names
+    return made
 
 
 def firsts(items: list) -> list:
@@ -357,10 +367,11 @@ def _making(original: type, keyed: type) -> Callable:
     @calls.replace(original)
     def make(*arguments: Any, **keywords: Any) -> Any:
         trace = Trace.current()
-        if trace is None or not trace.keyed or keywords:
+        if trace is None or not trace.keyed or keywords or len(arguments) > 1:
             return plainly(*arguments, **keywords)
-        given = arguments[0] if arguments else ()
-        if original in (dict, OrderedDict) and type(given) is not KeyedDict and given != () and not _has_traced(given):
+        if arguments and issubclass(original, dict) and original is not defaultdict and not (
+                isinstance(arguments[0], KeyedDict) or original is Counter and not isinstance(arguments[0], dict)
+                or _has_traced(arguments[0])):
             return plainly(*arguments)
         return calls.call(keyed, *arguments)
     return make
@@ -400,8 +411,5 @@ def put_in_place() -> None:
             if type(method) is FunctionType and not (
                     method.__name__.startswith(("ag__", "refuse")) or method in AS_THEY_ARE):
                 conversion.convert_always(method)
-    for function in (ordered, firsts, are_new, last, _count):
+    for function in (set_of, ordered, firsts, are_new, last, _count):
         conversion.convert_always(function)
-
-
-__all__ = ["KEYS_OF_THE_RUN", "put_in_place"]
