@@ -3,6 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+HEAP_TYPE = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE, of `type.__flags__`: the class was made by a class statement."""
+
 
 def slots(x: Any) -> list[str]:
     """The names of an object's attributes that are slots of its class."""

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from reactant import named_tuples
-from reactant.attributes import attributes
+from reactant.attributes import HEAP_TYPE, attributes
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.named_tuples import is_named_tuple
 from reactant.random_keys import generator_of, is_key, keys_of
@@ -253,7 +253,6 @@ def has_device_array(node: Any) -> bool:
     return (node[0] == "device" and len(node) == 5) or any(has_device_array(n) for n in node)
 
 
-_HEAP_TYPE = 1 << 9      # Py_TPFLAGS_HEAPTYPE: the class was made by a class statement
 _OPAQUE_MODULES = {"builtins", "functools", "jax", "jaxlib", "numba", "numpy", "reactant", "itertools", "operator"}
 """Top-level modules whose objects are never opened as containers of arrays."""
 
@@ -263,7 +262,7 @@ def is_plain_object(x: Any) -> bool:
     cls = type(x)
     if cls is SimpleNamespace:
         return True
-    return bool(cls.__flags__ & _HEAP_TYPE) and not isinstance(x, type) \
+    return bool(cls.__flags__ & HEAP_TYPE) and not isinstance(x, type) \
         and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) \
         and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES \
         and _made_by_python(cls)     # type: ignore[arg-type]  # mypy: classes are hashable

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.attributes import attributes
+from reactant.attributes import HEAP_TYPE, attributes
 from reactant.errors import ControlFlowError
 from reactant.frontends.conversion import is_user_file
 from reactant.frontends.jax_recognition import codes
@@ -559,7 +559,7 @@ def parts_of_object(x: Any) -> list[Any]:
         return [x.__self__, x.__func__]
     if isinstance(x, FunctionType):
         return [_content(c) for c in x.__closure__ or ()]
-    held = type(x).__flags__ & (1 << 9) or type(x) is SimpleNamespace
+    held = type(x).__flags__ & HEAP_TYPE or type(x) is SimpleNamespace
     return list(attributes(x).values()) if held else []
 
 

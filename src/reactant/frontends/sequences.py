@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from reactant.attributes import HEAP_TYPE
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.ir import ops
@@ -22,10 +23,6 @@ def _has_tensors(sequence: tuple | list) -> bool:
     """Whether there are traced values, or objects of a user's class, which may hold some."""
     return any(is_tensor(x) or isinstance(x, (tuple, list)) and _has_tensors(x) or type(x).__flags__ & HEAP_TYPE
                for x in sequence)
-
-
-HEAP_TYPE = 1 << 9
-"""Py_TPFLAGS_HEAPTYPE: of classes that Python code has made."""
 
 
 def compared(kind: str, left: tuple | list, right: tuple | list) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import named_tuples
+from reactant.attributes import HEAP_TYPE
 from reactant.frontends import alternatives, effects, identity
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
@@ -142,7 +143,7 @@ def is_record(value: Any) -> bool:
     cls = type(value)
     if cls is types.SimpleNamespace:
         return True
-    return hasattr(value, "__dict__") and cls.__flags__ & (1 << 9) != 0 and not isinstance(value, (
+    return hasattr(value, "__dict__") and cls.__flags__ & HEAP_TYPE != 0 and not isinstance(value, (
         type, *SIMPLE, Unusable, BaseException, Iterator, jax.Array)) and (
             dataclasses.is_dataclass(value) or cls.__new__ is object.__new__)
 
