@@ -45,6 +45,39 @@ def test_linear_algebra(gpu):
     assert_same(products(x, y), reactant.jit(products)(x, y), rtol=1e-8, atol=1e-10)
 
 
+def stepped_until(x, least):
+    turns = 0
+    while x.sum() < least:
+        x[0] += 1.5
+        turns += 1
+        if turns % 4 == 0:
+            x = x + 0.1
+    return x, turns
+
+
+def test_loops_called_with_other_arguments(gpu):
+    compiled, x = reactant.jit(stepped_until), np.arange(5.0) / 3
+    for least in (0, 1, 3, 40, 40, 3, 20):
+        assert_same(stepped_until(x.copy(), least), compiled(x.copy(), least))
+
+
+def test_incomplete_gamma_functions(gpu):
+    special = pytest.importorskip("scipy.special")
+    x = np.linspace(0.3, 9, 7)
+    for f in (special.gammainc, special.gammaincc):
+        compiled = reactant.jit(lambda a, x, f=f: f(a, x))
+        for a in (x / 2, x, 2 * x):
+            assert_same(f(a, x), compiled(a, x), rtol=1e-9)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x.astype(np.float32).astype(np.float64) * 3, lambda x: x.astype(np.float16).astype(np.float32) + 1,
+    lambda x: x + 1e16 - 1e16, lambda x: x * 1e-200 * 1e200, lambda x: 1e16 - (1e16 - x)])
+def test_values_have_the_digits_of_their_dtype(gpu, function):
+    x = np.random.default_rng(5).random(100)
+    np.testing.assert_array_equal(reactant.jit(function)(x), function(x))
+
+
 def decompositions(a, b):
     """Of each kind that a GPU's libraries have, and eigenvalues, which the host's LAPACK has."""
     definite = a @ a.T + np.eye(len(a))

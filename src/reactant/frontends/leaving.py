@@ -18,7 +18,7 @@ from reactant.frontends.identity import variables_of
 from reactant.frontends.plans import originals
 from reactant.frontends.state import Known, Tree
 from reactant.frontends.trace import Trace, frames
-from reactant.session import ASIDE
+from reactant.session import ASIDE, frozen_by_the_user
 
 if TYPE_CHECKING:
     from reactant.frontends.branches import Branch
@@ -67,7 +67,7 @@ def _is_new(container: Any) -> bool:
     if ASIDE.frozen:
         return any(x is container for x in gc.get_objects())
     tables = [x for x in gc.get_referrers(container) if type(x) is dict]
-    return not gc.get_freeze_count() and not any(
+    return not frozen_by_the_user() and not any(
         isinstance(owner, (type, ModuleType)) for table in tables for owner in gc.get_referrers(table))
 
 

@@ -38,57 +38,30 @@ for every block of the second:
 | 256 rows, n = 512 / 1024 | 1309 / 3730 us | 1530 / 4290 us |
 | 8 rows, 3000 x 2000 and 2000 x 2000 | 28600 us | 1600 us |
 
-On a GPU XLA launches each turn of a loop from the host, which reads a condition that is not a count; turns of more than
-a few launches are CUDA graphs of their own, which costs less. With loops in graphs the device tests the condition and
-nothing goes on meanwhile (benchmarks/gpu_loops.py on an H100, jax 0.11.2, milliseconds, the same results; launches and
-bytes of a turn by `reactant.ir.traffic`; no graphs at all is never faster than the default):
+On a GPU XLA drops conversions to narrower floats between wider ones, and in a last pass `reduce_precision` to what a
+value has already, whereupon it merges the constants that this kept apart: programs whose dtypes are meant as NumPy's are
+run without both (`-m gpu`; `xla/service/gpu/gpu_compiler.cc`).
 
-| program, float32 | turns | launches | bytes | default | in graphs |
-|---|---|---|---|---|---|
-| newton, ended by its residual | 500 | 1 | 120 kB | 13.1 | 4.9 |
-| newton_large | 500 | 1 | 48 MB | 20.9 | 13.0 |
-| adaptive_solver | not known | 5 | 2 kB | 3.5 | 2.0 |
-| until_solved, conjugate gradients | 15 | 6 | 4 MB | 0.32 | 0.21 |
-| one_element_a_turn | 999 | 3 | 0 | 15.6 | 7.8 |
-| advected_256 | 100 | 2 | 0.5 MB | 1.46 | 1.10 |
-| advected_1024 | 100 | 3 | 17 MB | 1.84 | 1.34 |
-| advected_2048 | 100 | 3 | 67 MB | 2.31 | 2.71 |
-| shallow_water | 50 | 4 | 0.7 MB | 0.86 | 0.59 |
-| hidden_markov_model, three loops | 99 | 3-5 | 5 kB | 4.6 | 2.6 |
-| state_space | 256 | 5 | 59 kB | 4.2 | 1.5 |
-| nas_cell_chain | 50 | 5 | 0.1 MB | 0.59 | 0.56 |
-| n_body_steps | 10 | 5 | 0.6 MB | 0.19 | 0.24 |
-| neuron, lstm | 200, 50 | 6, 7 | 0.2 MB | 1.35, 0.71 | 1.37, 0.70 |
-| lattice_boltzmann | 20 | 7 | 4.5 MB | 0.41 | 0.51 |
-| turns_200, conjugate gradients | 200 | 7 | 4 MB | 1.8 | 2.5 |
-| gradient of shallow_water, two loops | 50 | 6, 4 | 1 MB | 1.0 | 1.5 |
-| gradient of n_body, two loops | 10 | 9, 6 | 0.3 MB | 0.47 | 0.71 |
-| gradient of neuron, two loops | 200 | 32, 5 | 8 kB | 7.3 | 8.2 |
-
-Turns unrolled in the graph (`xla_gpu_command_buffer_unroll_loops`) take half of that where the arguments lie where they
-lay in the call before, and no less else; the first call of 100,000 turns takes 5 s then, so they are not.
+Loops stay as XLA has them there. In CUDA graphs (`WHILE` among what `xla_gpu_enable_command_buffer` names) they were
+1.1 to 3.5 times as fast (benchmarks/gpu_loops.py), and with these options 6 of 4,178 tests were wrong, silently (an
+H100, jax 0.11.2, 2026-11-28): loops that are ended by a value, which took no turn or another number of them when they
+were called with other arguments, and incomplete gamma functions.
 """
 from __future__ import annotations
 
 from typing import Any
 
-from jaxlib.mlir import ir
-
-from reactant.ir import modules, traffic, types
-from reactant.ir.induction import trips
+from reactant.ir import types
 from reactant.runtime.facts import Facts, Reduction
 
 FUSION_OPTION = "xla_cpu_experimental_ynn_fusion_type"
 PRODUCTS_ALONE = ("LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT", "LIBRARY_FUSION_TYPE_INDIVIDUAL_CONVOLUTION")
 
-LOOPS_IN_GRAPHS = {
-    "xla_gpu_enable_command_buffer":
-        "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL",
-    "xla_gpu_graph_min_graph_size": 1,
+AS_WRITTEN = {
+    "xla_allow_excess_precision": False,
+    "xla_disable_hlo_passes": "remove-no-op-reduce-precision-algebraic-simplifier",
 }
-MOST_LAUNCHES, LEAST_TURNS, MOST_BYTES = 5, 16, 3e7
-"""Launches and bytes of a turn up to which a counted loop goes into a graph, and the turns from which on: while the
-memory is busy for 10 us, the host launches the next turn."""
+"""On a GPU: every value has the digits of its dtype and no more."""
 
 NO_FUSION = {"xla_disable_hlo_passes": "fusion"}
 
@@ -99,30 +72,12 @@ CLEARLY = 1.5
 """How much longer the library has to take for XLA's own choice to be overruled: these are estimates."""
 
 
-def options_for(facts: Facts, platform: str) -> dict[str, Any]:
-    """The options for a module with these facts on `platform` ("cpu", "gpu", ...); empty where XLA's own are best."""
-    if platform != "cpu":
-        return {}
-    return _library_options(facts) | (NO_FUSION if facts.repeated else {})
-
-
-def gpu_options(module: ir.Module) -> dict[str, Any]:
-    """The options for a module on a GPU: they are for all of its loops at once."""
-    functions = modules.functions(module)
-    counts = [(loop, trips(loop)) for loop in modules.ops_called("stablehlo.while", module)]
-    waits = any(turns is None or not turns.exact for _, turns in counts)      # the host, for a condition
-    long = [loop for loop, turns in counts if turns is not None and turns.most >= LEAST_TURNS and _innermost(loop)]
-    pays = waits or bool(long) and all(_pays_in_a_graph(traffic.of_turn(loop, functions)) for loop in long)
-    return dict(LOOPS_IN_GRAPHS) if pays else {}
-
-
-def _innermost(loop: ir.Operation) -> bool:
-    return next(modules.ops_called("stablehlo.while", loop), None) is None
-
-
-def _pays_in_a_graph(turn: traffic.Traffic) -> bool:
-    """Whether launching it from the host takes longer than all else."""
-    return turn.launches <= MOST_LAUNCHES and turn.bytes <= MOST_BYTES
+def options_for(facts: Facts, platform: str, excess: bool = True) -> dict[str, Any]:
+    """The options for a module with these facts on `platform` ("cpu", "gpu", ...); empty where XLA's own are best.
+    `excess`: whether values may have more digits than their dtypes, as in jax."""
+    if platform == "cpu":
+        return _library_options(facts) | (NO_FUSION if facts.repeated else {})
+    return {} if excess or platform != "gpu" else dict(AS_WRITTEN)
 
 
 def _library_options(facts: Facts) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.runtime import arguments as host_arguments
 from reactant.runtime import buffers, heap, reductions
-from reactant.runtime.compile_options import gpu_options, options_for
+from reactant.runtime.compile_options import options_for
 from reactant.runtime.devices import default_device
 from reactant.runtime.direct import Direct
 from reactant.runtime.facts import BIG, facts_of
@@ -48,6 +48,7 @@ class Executable:
     native: the module to run in its place on a CPU, parts of which are calls of native code.
     general: the bytecode of the module for other programs that call this one.
     callbacks: what calls of Python in the module run.
+    excess: whether values may have more digits than their dtypes, as in jax (CPUs give them none).
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
@@ -55,7 +56,7 @@ class Executable:
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
                  donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
                  native: ir.Module | None = None, general: bytes | None = None,
-                 callbacks: Sequence[Callable] = ()) -> None:
+                 callbacks: Sequence[Callable] = (), excess: bool = False) -> None:
         self._body = body_of(module, name, weak, native, general, callbacks)
         self.name = name
         self.device = device
@@ -67,7 +68,7 @@ class Executable:
         self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)
                                   and host_arguments.HANDED_OVER <= a.nbytes < BIG)
         facts = facts_of(module if native is None else native)
-        chosen = gpu_options(module) if target.platform == "gpu" else options_for(facts, target.platform)
+        chosen = options_for(facts, target.platform, excess)
         if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
             self._body = body_of(module, name, weak, general=general, callbacks=callbacks)
