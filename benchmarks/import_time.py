@@ -5,6 +5,7 @@ gets it (what is loaded late is in it), in milliseconds: medians of interleaved 
 """
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -17,7 +18,8 @@ _FIRST = ("import jax, numpy, reactant, time; x = numpy.ones(3); jax.numpy.sin(x
 
 def seconds_of(program):
     """Seconds that a program prints, run in a new interpreter."""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}      # as installed
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
 
