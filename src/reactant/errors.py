@@ -83,6 +83,11 @@ class UnsupportedError(ReactantError, NotImplementedError):
         super().__init__(message + (where() if at is None else at))
 
 
+class UnsupportedAttribute(UnsupportedError, AttributeError):
+    """An attribute that the value of the run has, and what stands for it has not: to libraries that ask, there is none,
+    but no `except AttributeError` of the program is meant."""
+
+
 class NotDifferentiable(ReactantError, NotImplementedError):
     """An op on the way from the arguments to the results has no derivative; names the op and the user's line."""
 

@@ -35,6 +35,9 @@ from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Trace
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
     """Trace `function` on arguments described by signature nodes. Where it has to know which container control
     flow has taken, it is traced again, and those of its type are chosen as themselves, by number."""
+    if "raise" in np.geterr().values():
+        raise UnsupportedError("np.seterr or np.errstate says 'raise', and compiled code raises no FloatingPointError: "
+                               "it gives NaN and infinity. Call it inside `with np.errstate(all='warn'):`.")
     scipy.register_loaded()
     wanted: set[str] = set()
     first: ReactantError | None = None

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
-from reactant.errors import ConcreteValueNeeded, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
 from reactant.frontends import operators
 from reactant.frontends.conversion import convert, is_converted, is_converted_always, is_user_file
 from reactant.frontends.jax_recognition import computes_with_jax, of_jax
@@ -164,12 +164,18 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
             if hasattr(type(argument), "given_to"):     # what stands for a list
                 raise argument.given_to(_full_name(function)) from error
         ours = type(error).__module__.startswith("reactant.") or not ag__.involves_tracing(arguments, keywords)
+        if not ours and _takes_apart(function):
+            raise ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.") from error
         if ours or not _is_library(function):
             raise
         raise UnsupportedError(
             f"{_full_name(function)} is compiled code of a library, which cannot take values known only at run time "
             f"({type(error).__name__}: {error}). Call it outside of the compiled function, or write it with NumPy."
         ) from error
+
+
+def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) -> Any:
+    return call_as_it_is(function, arguments, keywords)
 
 
 def _module_of(function: Any) -> str:
@@ -184,6 +190,21 @@ def _is_library(function: Any) -> bool:
         return False
     root = _module_of(function).split(".")[0]
     return bool(root) and root not in sys.stdlib_module_names and root not in ("numpy", "jax", "jaxlib", "reactant")
+
+
+_HOLDING = frozenset("""_collections _contextvars _functools _heapq _operator _queue _thread abc builtins collections
+    concurrent contextlib copy dataclasses enum functools heapq itertools logging operator queue threading types typing
+    unittest weakref""".split())
+"""Modules of Python's library that never look at what they are given, or only through its own methods."""
+
+
+def _takes_apart(function: Any) -> bool:
+    """Whether it is code of Python's library that wants numbers: what it raises of a traced value says nothing of the
+    program."""
+    owner = getattr(function, "__self__", None)
+    bound = owner is not None and not isinstance(owner, (type, ModuleType))
+    root = (type(owner).__module__ if bound else _module_of(function)).split(".")[0]
+    return root in sys.stdlib_module_names and root not in _HOLDING
 
 
 def _full_name(function: Any) -> str:
@@ -249,7 +270,7 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
     trace = SESSION.trace
     converted = convert(function, catching=trace is not None and bool(trace.attempts))
     if converted is function and not is_converted(code):
-        ag__.foreign_call(arguments, keywords)
+        converted = functools.partial(_not_converted, function)
     if trace is None:
         return converted(*arguments, **keywords)
     trace.begun.append(trace.noted)
@@ -285,7 +306,8 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
         return replacement(*arguments, **keywords)
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
                                                        or convertible(getattr(cls, "__post_init__", None))):
-        return call_as_it_is(cls, arguments, keywords) if _is_library(cls) else cls(*arguments, **keywords)
+        foreign = _is_library(cls) or _takes_apart(cls)
+        return call_as_it_is(cls, arguments, keywords) if foreign else cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:
         made = object.__new__(cls)
@@ -371,7 +393,10 @@ def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -
     if isinstance(owner, list) and function.__name__ == "sort" and keywords.get("key") is not None:
         keywords["key"] = following(keywords["key"])
     handler = KINDS.get(type(owner))
-    return function(*arguments, **keywords) if handler is None else handler(function, arguments, keywords)
+    if handler is not None:
+        return handler(function, arguments, keywords)
+    return (call_as_it_is(function, arguments, keywords) if _takes_apart(function)
+            else function(*arguments, **keywords))
 
 
 # ---- builtins that call back -----------------------------------------------------------------------------------
@@ -403,8 +428,8 @@ for _original in (sorted, min, max, itertools.groupby):
 def _getattr(owner: Any, attribute: str, /, *default: Any) -> Any:
     try:
         return ag__.get_attr(owner, attribute)
-    except AttributeError:
-        if not default:
+    except AttributeError as error:
+        if not default or isinstance(error, UnsupportedAttribute):
             raise
         return default[0]
 

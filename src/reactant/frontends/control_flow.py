@@ -191,12 +191,16 @@ def _with_iterators(operator: Callable) -> Callable:
     return call
 
 
+_PLACES = "{} indices must be integers or slices, not {{}}"
+
+
 def _get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
         if (each := each_key(index)) is not None:
             return each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
+            index.require_integer(_PLACES.format(type(container).__name__))
             if chosen_lists.are_numbered(container):
                 return chosen_lists.get(container, index)
             if ragged.fit(container, index):
@@ -233,6 +237,7 @@ def _set_item(inner: Callable) -> Callable:
             return each(lambda key: ag__.set_item(value, container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
+            index.require_integer(_PLACES.format("list"))
             return array_lists.put(value, container, index)
         if chosen_keys.fit(container, index):
             return chosen_keys.put(value, container, index)

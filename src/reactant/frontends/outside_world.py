@@ -1,5 +1,5 @@
-"""Python's `random`, clocks, files and streams in compiled code. What Python would do once, while the function is
-traced, is done by the program, is exact as it is, or raises.
+"""Python's `random`, clocks, files, streams and filters of warnings in compiled code. What Python would do once, while
+the function is traced, is done by the program, is exact as it is, or raises.
 
 A generator or a `StringIO` that the function makes itself runs as Python where each of its calls is traced once and
 comes once: outside of branches and loops that the run decides. Loops that need it are unrolled.
@@ -11,6 +11,7 @@ import _io
 import _random
 import builtins
 import datetime
+import inspect
 import io
 import json
 import os
@@ -19,6 +20,7 @@ import random
 import subprocess
 import sys
 import time
+import warnings
 import weakref
 from collections.abc import Callable
 from types import FunctionType
@@ -39,7 +41,8 @@ TURNS = ("{name} in a branch or loop that the run decides would happen once, whi
 _NEEDING_VALUES = (
     (json, ("dump", "dumps"), "Return the values and write them after the call."),
     (subprocess, ("run", "call", "check_call", "check_output", "Popen"), "Return the values, run it after the call."),
-    (os, ("system", "popen", "putenv"), "Return the values and run it after the call."))
+    (os, ("system", "popen", "putenv"), "Return the values and run it after the call."),
+    (builtins, ("memoryview", "bytes", "bytearray"), "Return the array and take its bytes after the call."))
 """What takes values apart."""
 
 _made: weakref.WeakKeyDictionary[Any, weakref.ref[Trace]] = weakref.WeakKeyDictionary()
@@ -130,6 +133,40 @@ def _csv_row(function: Any, args: tuple, keywords: dict) -> Any:
     return function(*args, **keywords)
 
 
+# ---- warnings ----------------------------------------------------------------------------------------------------
+
+class _Recording(warnings.catch_warnings):
+    """One that says nothing of what was recorded."""
+
+    def __enter__(self) -> Any:
+        return _Recorded() if super().__enter__() is not None else None
+
+
+class _Recorded(list):
+    """What has been warned of, which nobody has seen."""
+
+    def _refuse(self, *_: Any) -> Any:
+        raise UnsupportedError("What is warned of while the program runs is recorded nowhere. Look for NaN and "
+                               "infinity with np.isfinite.")
+    __len__ = __bool__ = __iter__ = __getitem__ = __contains__ = __eq__ = _refuse  # type: ignore[assignment]
+
+
+def _filtering(original: Callable) -> None:
+    """`original` of the module `warnings`, which may make errors of what compiled code does not warn of."""
+    signature = inspect.signature(original)
+
+    @calls.replace(original)
+    def filtered(*args: Any, **keywords: Any) -> Any:
+        if not is_tracing():
+            return original(*args, **keywords)
+        given = signature.bind(*args, **keywords).arguments
+        if given.get("action") == "error" and any(
+                issubclass(w, given.get("category", Warning)) for w in (RuntimeWarning, UserWarning)):
+            raise UnsupportedError(f"warnings.{original.__name__}: compiled code warns of nothing while it computes, "
+                                   "so no warning becomes an error. Check the results with np.isfinite instead.")
+        return (_Recording if given.get("record") else original)(*args, **keywords)
+
+
 def install() -> None:
     """Put it in place. Done once, after `printing`."""
     for kind in (random.Random, random.SystemRandom):
@@ -156,6 +193,8 @@ def install() -> None:
         _refuse(getattr(pathlib.Path, name), FILES, f"Path.{name}")
     calls.replace(io.StringIO)(_text_buffer)
     calls.KINDS[type(_csv.writer(io.StringIO()))] = _csv_row
+    for original in (warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings):
+        _filtering(original)
     called = operators.ag__.call_bound
 
     def call_bound(function: Any, owner: Any, /, *args: Any, **keywords: Any) -> Any:

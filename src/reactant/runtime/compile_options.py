@@ -39,7 +39,7 @@ for every block of the second:
 | 8 rows, 3000 x 2000 and 2000 x 2000 | 28600 us | 1600 us |
 
 On a GPU XLA drops conversions to narrower floats between wider ones, and in a last pass `reduce_precision` to what a
-value has already, whereupon it merges the constants that this kept apart: programs whose dtypes are meant as NumPy's are
+value has already, whereupon it merges the constants that this kept apart: programs whose dtypes are meant as in NumPy
 run without both (`-m gpu`; `xla/service/gpu/gpu_compiler.cc`).
 
 Loops stay as XLA has them there. In CUDA graphs (`WHILE` among what `xla_gpu_enable_command_buffer` names) they were

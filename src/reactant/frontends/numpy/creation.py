@@ -4,6 +4,7 @@ What is uniform becomes a splat constant, what counts becomes an iota; small kno
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,10 +30,9 @@ def shape_tuple(shape: object) -> Shape:
         if shape.ndim == 0:
             return (shape.__index__(),)
         return tuple(shape[i].__index__() for i in range(shape.shape[0]))
-    try:
-        return (shape.__index__(),)
-    except AttributeError:
-        return tuple(n.__index__() for n in shape)
+    if hasattr(shape, "__index__"):
+        return (operator.index(shape),)
+    return tuple(operator.index(n) for n in shape)
 
 
 def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Any:

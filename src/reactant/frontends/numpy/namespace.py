@@ -49,7 +49,8 @@ DIFFERENCES = {
     "np.power of complex numbers": "Through logarithms: integer exponents are not exact to the last place.",
     "np.may_share_memory": "True for any two views of one array.",
     "np.errstate, np.seterr, warnings": "Compiled code does not warn about overflow, division by zero or invalid "
-        "values, nor where a warning depends on run-time values. `np.seterr(all='raise')` is refused.",
+        "values, nor where a warning depends on run-time values. `np.seterr(all='raise')` is refused, in the function "
+        "and around its first call, and so are filters that make errors of warnings and looks at recorded ones.",
     "Python integers known at run time": "64 bits wide; where a result needs more, the program raises OverflowError "
         "when it runs.",
 }

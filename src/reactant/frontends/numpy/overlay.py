@@ -118,6 +118,8 @@ def _call_vectorized(function: np.vectorize, arguments: tuple, keywords: dict) -
 
 def _unbound(function: Any, arguments: tuple, keywords: dict) -> Any:
     """`np.ndarray.sort(x)`."""
+    if arguments and type(arguments[0]) in calls.OURS and isinstance(arguments[0], function.__objclass__):
+        return calls.call(getattr(arguments[0], function.__name__), *arguments[1:], **keywords)
     if arguments and _is_outside(arguments[0]) and hasattr(arguments[0], function.__name__):
         return _call_bound(getattr(arguments[0], function.__name__), *arguments, **keywords)
     return function(*arguments, **keywords)
@@ -319,8 +321,9 @@ _DOMAIN = {math.sqrt: lambda x: x >= 0, math.log: lambda x: x > 0, math.log2: la
 
 
 def as_python_float(x: Any) -> Any:
-    return builtins.float(x) if type(x) is not Tensor or x.is_concrete() else \
-        python_number(cast(ops.reshape(x.value(), ()), np.dtype(np.float64)))
+    if type(x) is not Tensor or x.is_concrete() or x.size != 1:
+        return builtins.float(x)        # which raises NumPy's error of arrays
+    return python_number(cast(ops.reshape(x.value(), ()), np.dtype(np.float64)))
 
 
 def _require_domain(function: Callable, x: Any) -> None:

@@ -23,8 +23,8 @@ from reactant.errors import (
     ConstantWriteError,
     ControlFlowError,
     LeakError,
+    UnsupportedAttribute,
     UnsupportedError,
-    where,
 )
 from reactant.frontends import source_map
 from reactant.frontends.numpy import storage as st
@@ -287,7 +287,16 @@ class Tensor(Sized):
         return complex(self._concrete_scalar("complex"))
 
     def __index__(self) -> int:
+        self.require_integer("'{}' object cannot be interpreted as an integer")
         return operator.index(self._concrete_scalar("index"))
+
+    def require_integer(self, otherwise: str) -> None:
+        """Raise a TypeError where it is no place in a list: with these words about its type, or NumPy's of arrays."""
+        if self.shape or self.kind == ARRAY and self.dtype.kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        if self.dtype.kind not in "iu" and (self.kind, self.dtype.kind) != (PYTHON, "b"):
+            name = self.__class__.__name__
+            raise TypeError(otherwise.format(name if self.kind == PYTHON else f"numpy.{name}"))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -463,9 +472,11 @@ class Tensor(Sized):
     def __getattr__(self, name: str) -> Any:
         from reactant.frontends.numpy.refused import METHOD_REASONS
         if name in METHOD_REASONS:
-            raise AttributeError(METHOD_REASONS[name] + where())
-        raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'" if not hasattr(np.ndarray, name) else
-                             f"ndarray.{name} is not supported in compiled code")
+            raise UnsupportedAttribute(METHOD_REASONS[name])
+        meant = self.__class__
+        if name.startswith("__") or not hasattr(meant, name):
+            raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
+        raise UnsupportedAttribute(f"{meant.__name__}.{name} cannot be compiled.")
 
 
 _ADVICE = {
@@ -501,9 +512,12 @@ Tensor.clip = _clip     # type: ignore[attr-defined]
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
         if not ufuncs.is_operand(other):
-            if other is None and self.kind == ARRAY and ufunc in (np.equal, np.not_equal):   # no element is None
-                return Tensor.of_value(ops.constant(ufunc is np.not_equal, bool, self.shape))
-            return NotImplemented
+            nowhere = type(other) in (str, bytes) or other is None and self.kind == ARRAY
+            if ufunc not in (np.equal, np.not_equal) or not nowhere or self.kind == PYTHON:
+                return NotImplemented
+            differs = ufunc is np.not_equal         # as no element is None, or a text
+            return np.bool_(differs) if self.kind == SCALAR else \
+                Tensor.of_value(ops.constant(differs, bool, self.shape))
         if ufunc in (np.equal, np.not_equal) and self.kind != ARRAY and hasattr(type(other), "ag__each"):
             return NotImplemented       # it may be None, which is no number
         return ufuncs.binary(ufunc, other, self) if reflected else ufuncs.binary(ufunc, self, other)

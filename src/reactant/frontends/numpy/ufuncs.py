@@ -213,10 +213,27 @@ def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
         return _finish(_run_loop(ufunc, form, operands)[0], target, True, form.kind, form.strides)
 
 
+_KEYWORDS = frozenset(("out", "where", "casting", "order", "dtype", "subok", "signature"))
+_OF_GENERALISED = _KEYWORDS - {"where"} | {"axes", "axis", "keepdims"}
+
+
+def _require_call(ufunc: np.ufunc, given: int, kwargs: dict) -> None:
+    """Raise NumPy's errors of calls that no ufunc of this kind takes."""
+    name, least, most = ufunc.__name__, ufunc.nin, ufunc.nin + ufunc.nout
+    if not least <= given <= most:
+        raise TypeError(f"{name}() takes from {least} to {most} positional arguments but {given} "
+                        f"{'was' if given == 1 else 'were'} given")
+    if unknown := kwargs.keys() - (_OF_GENERALISED if ufunc.signature else _KEYWORDS):
+        raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")
+    if given > least and kwargs.get("out") is not None:
+        raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+
+
 def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     if not kwargs and ufunc.signature is None and len(inputs) == ufunc.nin:
         return _computed(ufunc, [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x)
                                  for x in inputs])
+    _require_call(ufunc, len(inputs), kwargs)
     kwargs = dict(kwargs)
     out = kwargs.pop("out", None)
     outs = out if isinstance(out, tuple) else (out,)
