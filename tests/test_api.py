@@ -276,6 +276,28 @@ def test_written_arguments_may_be_of_the_other_byte_order(dtype):
     np.testing.assert_array_equal(mine, theirs)
 
 
+def test_elements_of_an_argument_that_overlap_raise_when_written():
+    def write(a):
+        a[0] = 7.0
+        return a.sum()
+
+    base = np.arange(12.0)
+    strided = np.lib.stride_tricks.as_strided
+    compiled = reactant.jit(write)
+    for shape, strides in (((3, 3), (8, 8)), ((2, 4), (16, 8)), ((4,), (4,)), ((3, 2), (0, 8))):
+        with pytest.raises(reactant.ReactantError, match="Elements of array 0 among the arguments overlap"):
+            compiled(strided(base.copy(), shape, strides))
+        assert reactant.jit(np.sum)(strided(base, shape, strides)) == strided(base, shape, strides).sum()
+    for shape, strides in (((3, 3), (24, 8)), ((2, 3), (24, 16)), ((3, 2), (8, 40)), ((0, 3), (8, 8)),
+                           ((1, 4), (0, 8))):
+        plain, ours = base.copy(), base.copy()
+        if shape[0]:
+            assert write(strided(plain, shape, strides)) == compiled(strided(ours, shape, strides))
+        else:
+            assert reactant.jit(lambda a: a.fill(3.0))(strided(ours, shape, strides)) is None
+        np.testing.assert_array_equal(plain, ours)
+
+
 def test_overlapping_arguments_raise_when_written():
     def add_into(x, y):
         x += y

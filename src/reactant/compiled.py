@@ -24,6 +24,7 @@ from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
+from reactant.runtime.layout import are_distinct
 from reactant.simplify import target
 from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
 
@@ -352,6 +353,10 @@ def _refuse_overlap(leaves: list, written: Set[int]) -> None:
         target = leaves[number]
         if not isinstance(target, (np.ndarray, DeviceArray)):
             continue
+        if isinstance(target, np.ndarray) and not (target.flags.forc or are_distinct(
+                target.shape, target.strides, target.itemsize)):
+            raise OverlapError(f"Elements of array {number} among the arguments overlap in memory (it is a view by "
+                               "as_strided) and the function writes into it. Pass the array that it is a view of.")
         for other, array in enumerate(leaves):
             if other != number and array is not target and _overlap(array, target):
                 raise OverlapError(

@@ -38,7 +38,7 @@ class Static:
         self.value = value
         try:
             self._hash = hash((type(value), _frozen(value)))
-        except TypeError:
+        except (TypeError, ValueError):      # of memory that can be written: a ValueError
             raise UnsupportedError(
                 f"An argument of type {type(value).__name__} is neither an array, a number nor hashable, so it cannot "
                 f"be an argument of a compiled function. Pass its arrays, or make it hashable.") from None

@@ -51,7 +51,8 @@ OF_THE_PROGRAM = {
     "array as a number": (lambda x: float(x), TypeError), "text in numbers": (lambda x: x + "a", TypeError),
     "index too far": (lambda x: x[10], IndexError), "too many axes": (lambda x: x[0, 0], IndexError),
     "shapes that differ": (lambda x: x + np.ones(3), ValueError), "key of an array": (lambda x: {x: 1}, TypeError),
-    "called": (lambda x: x[0](), TypeError), "unpacked": (lambda x: [*x[0]], TypeError),
+    "called": (lambda x: x[0](), TypeError),
+    "part of a number": (lambda x: float(x[0])[0], TypeError), "unpacked": (lambda x: [*x[0]], TypeError),
 }
 
 

@@ -18,6 +18,26 @@ import numpy as np
 from reactant.ir import types
 from reactant.records import dataclass
 
+MOST_LOOKED_AT = 1 << 24
+"""Elements among which those that lie in one place are looked for."""
+
+
+def are_distinct(shape: tuple[int, ...], strides: tuple[int, ...], width: int = 1) -> bool | None:
+    """Whether elements of that width, so far apart in each dimension, lie in places of their own; None of too many."""
+    reach, sizes = width, sorted((abs(step), n) for step, n in zip(strides, shape, strict=True))
+    for step, n in sizes:
+        if n > 1 and step < reach:
+            break
+        reach += step * (n - 1)
+    else:
+        return True
+    if types.size(shape) > MOST_LOOKED_AT:
+        return None
+    places = np.zeros((), np.int64)
+    for step, n in sizes:
+        places = np.add.outer(places, np.arange(n) * step)
+    return bool((np.diff(np.sort(places, axis=None)) >= width).all())
+
 
 @dataclass(frozen=True)
 class Layout:

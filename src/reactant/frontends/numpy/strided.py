@@ -17,10 +17,9 @@ from reactant.frontends.numpy.windows import SLICED
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
 from reactant.records import dataclass
+from reactant.runtime.layout import are_distinct
 
 _PLAIN = (st.SliceStep, st.TransposeStep, st.ReshapeStep, st.BroadcastStep)
-_COUNTED = 1 << 24
-"""Views with more elements are not searched for elements that overlap; writing through them is refused."""
 
 
 @implements(np.lib.stride_tricks.as_strided, creation=True, aliases=True)
@@ -138,12 +137,8 @@ class StridedStep(st.Step):
         return ops.reshape(written, self.whole)
 
     def _require_distinct(self) -> None:
-        if size(self.shape) <= _COUNTED:
-            index = np.full(self.shape, self.offset)
-            for d, s in enumerate(self.steps):
-                index += np.arange(self.shape[d]).reshape([-1 if k == d else 1 for k in range(len(self.shape))]) * s
-            if np.unique(index).size == index.size:
-                return
+        if are_distinct(self.shape, self.steps):
+            return
         raise UnsupportedError("Writing through as_strided where elements overlap is not supported in compiled code. "
                                "Write through slices of the array.")
 
