@@ -361,7 +361,9 @@ def with_unneeded_work(x):
 
 
 @pytest.mark.parametrize("function, reason", [
-    (jax.jit(printing), "effects"), (with_unneeded_work, "cannot lower"),
+    (jax.jit(printing), "effects"),
+    pytest.param(with_unneeded_work, "cannot lower", marks=pytest.mark.skipif(
+        jax.__version_info__ >= (0, 11), reason="jax refuses it while it traces")),
     (jax.jit(jnp.sin, compiler_options={"xla_cpu_enable_fast_math": False}), "compiler_options")])
 def test_left_to_jax_with_the_reason(function, reason):
     ours = reactant.jit(function)
