@@ -107,3 +107,18 @@ def test_diagonals_are_chosen():
     compiled = reactant.jit(jax.grad(spread, 1), native="never", target="cpu")
     assert "stablehlo.pad" not in compiled.lower(v, places).operations()
     np.testing.assert_array_equal(compiled(v, places), np.diag(v))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128"])
+def test_zeros_that_are_added_take_the_sign_away(dtype):
+    """XLA alone takes x + 0 for x."""
+    x = np.array([-0.0, 0.0, 1.0, -np.inf, np.nan, -1e-3]).astype(dtype)
+    for program in (lambda x: x + 0.0, lambda x: 0 + x, lambda x: x - (-0.0), lambda x: np.zeros(6, dtype) + x,
+                    lambda x: 1 / (x + 0), lambda x: -x + 0.0):
+        with np.errstate(all="ignore"):
+            plain = program(x)
+        compiled = reactant.jit(program)(x)
+        np.testing.assert_array_equal(compiled, plain)
+        for part in (np.real, np.imag):
+            kept = ~np.isnan(part(plain))
+            np.testing.assert_array_equal(np.signbit(part(compiled))[kept], np.signbit(part(plain))[kept])

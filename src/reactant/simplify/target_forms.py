@@ -12,7 +12,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, is_float, shape_of, size
-from reactant.rewrite import Site, match, one_of, producer, rewrite, users, variables
+from reactant.rewrite import Site, match, one_of, producer, rewrite, users, uses, variables
 from reactant.simplify.fourier import as_real, conjugate, is_real, transform
 from reactant.simplify.loops import counted
 from reactant.simplify.target import becomes_loops
@@ -50,6 +50,29 @@ def diagonal_is_chosen(x, y, low, high, interior, result_shape):
     if rank > 2:
         here = ops.broadcast_in_dim(here, result_shape, (rank - 2, rank - 1))
     return ops.select(here, spread, ops.broadcast_in_dim(y, result_shape, ()))
+
+
+# ---- zeros that are added ------------------------------------------------------------------------------------------
+
+SUMS = {f"stablehlo.{name}" for name in ("add", "subtract", "dot_general", "convolution", "reduce", "reduce_window")}
+"""Ops that add up: of what sign their zeros are is not promised."""
+
+
+@rewrite(match.add(x, 0.0), dtypes="float",
+         counter=(lambda a: ops.add(ops.reduce(a(3, 4), 0, [1], "add"), 0.0),
+                  lambda a: ops.subtract(ops.add(a(4), 0.0), a(4))))
+def sum_with_zero(x, result):
+    """x + 0 = 0 where x is -0, and x: XLA takes x + 0 for x. Not where more is added: zeros of sums have any sign"""
+    made = producer(x)
+    if made is not None and made.name in SUMS or any(use.owner.operation.name in SUMS for use in uses(result)):
+        return None
+    return ops.select(ops.compare(x, 0.0, "EQ"), 0.0, x)
+
+
+@rewrite(match.add(x, 0.0), dtypes="complex")
+def complex_sum_with_zero(x):
+    """z + 0 = the same of its parts"""
+    return ops.complex(ops.add(ops.real(x), 0.0), ops.add(ops.imag(x), 0.0))
 
 
 # ---- transforms of real numbers ------------------------------------------------------------------------------------
