@@ -12,7 +12,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, is_float, shape_of, size
-from reactant.rewrite import Site, match, one_of, producer, rewrite, users, uses, variables
+from reactant.rewrite import Site, match, one_of, producer, rewrite, splat, users, uses, variables
 from reactant.simplify.fourier import as_real, conjugate, is_real, transform
 from reactant.simplify.loops import counted
 from reactant.simplify.target import becomes_loops
@@ -69,10 +69,18 @@ def sum_with_zero(x, result):
     return ops.select(ops.compare(x, 0.0, "EQ"), 0.0, x)
 
 
-@rewrite(match.add(x, 0.0), dtypes="complex")
-def complex_sum_with_zero(x):
+@rewrite(one_of(("stablehlo.add", "stablehlo.subtract"), x, splat("c"), template="t"), dtypes="complex",
+         example=(lambda a: ops.add(a(4, dtype="complex64"), 0j),
+                  lambda a: ops.subtract(a(4, dtype="complex64"), complex(-0.0, 0.0))),
+         counter=(lambda a: ops.add(a(4, dtype="complex64"), complex(-0.0, -0.0)),
+                  lambda a: ops.add(a(4, dtype="complex64"), 1j)))
+def complex_sum_with_zero(x, c, t):
     """z + 0 = the same of its parts"""
-    return ops.complex(ops.add(ops.real(x), 0.0), ops.add(ops.imag(x), 0.0))
+    zeros = np.array([c.real, c.imag]) * (1 if t.name == "stablehlo.add" else -1)
+    if np.any(zeros) or np.signbit(zeros).all():
+        return None
+    return ops.complex(*(part if np.signbit(zero) else ops.add(part, 0.0)
+                         for part, zero in zip((ops.real(x), ops.imag(x)), zeros, strict=True)))
 
 
 # ---- transforms of real numbers ------------------------------------------------------------------------------------
