@@ -88,6 +88,9 @@ PROGRAMS = {
     "values that are one in the first turns": program(
         20, ", ".join(f"%k{n}_u" for n in range(20)), ", ".join([T] * 20),
         extra=lambda number: PAIR.format(first="%x", second="%x" if number < 3 else "%y")),
+    "an op that uses one value twice in the first turns": program(
+        20, ", ".join(f"%k{n}_s" for n in range(20)), ", ".join([T] * 20),
+        extra=lambda number: f"\n  {{k}}s = stablehlo.clamp %x, {{k}}b, {'%x' if number < 3 else '%y'} : {T}"),
     "turns in turns": program(60, factor=lambda number: 2.0 if number % 6 else 3.0),
 }
 

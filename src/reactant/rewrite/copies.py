@@ -23,6 +23,7 @@ from reactant.rewrite.repeats import (
     Ops,
     Repeat,
     attributes_of,
+    clone_using,
     given,
     may_repeat,
     references,
@@ -230,7 +231,7 @@ class Part:
                 attributes={"call_target_name": attr.string(HOLE), "has_side_effect": attr.boolean(False),
                             PLACE: attr.integer(place)}).operation
         else:
-            copy = modules.clone_with(op, dict(zip(references(op), used, strict=True)))
+            copy = clone_using(op, used)
         inner.update(zip(map(hash, op.results), copy.results, strict=True))
 
     # ---- back in the block ----------------------------------------------------------------------------------------
@@ -333,7 +334,7 @@ class Part:
             hole = view.operation
             op = self.made.ops.views[start + hole.attributes[PLACE].value].operation
             with ir.InsertionPoint(hole):
-                copy = modules.clone_with(op, dict(zip(references(op), list(hole.operands), strict=True)))
+                copy = clone_using(op, list(hole.operands))
             for old, new in zip(hole.results, copy.results, strict=True):
                 old.replace_all_uses_with(new)
             hole.erase()

@@ -7,7 +7,7 @@ of a stage, the row that a turn writes) are let be, see `Repeat.holes`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,9 +167,20 @@ def attributes_of(view: ir.OpView) -> Any:
 
 def references(op: ir.Operation) -> list[ir.Value]:
     """The values whose addresses `Ops.used` has, in the same order."""
-    found = list(op.operands)
-    if not len(op.regions):
-        return found
+    return [user.operands[place] for user, place in _uses(op)] if len(op.regions) else list(op.operands)
+
+
+def clone_using(op: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:
+    """Copy an op to the insertion point, with other `references`: one for each use, also of a value used twice."""
+    copy = op.clone().operation
+    for (user, place), value in zip(_uses(copy), values, strict=True):
+        user.operands[place] = value
+    return copy
+
+
+def _uses(op: ir.Operation) -> list[tuple[ir.Operation, int]]:
+    """Which operands of an op, and of those in its regions, come from outside of it."""
+    found = [(op, place) for place in range(len(op.operands))]
     own: set[int] = set()
 
     def look(outer: ir.Operation) -> None:
@@ -177,9 +188,10 @@ def references(op: ir.Operation) -> list[ir.Value]:
             for block in region:
                 own.update(map(hash, block.arguments))
                 for child in block:
-                    found.extend(value for value in child.operands if hash(value) not in own)
-                    look(child.operation)
-                    own.update(map(hash, child.results))
+                    inner = child.operation
+                    found.extend((inner, place) for place, value in enumerate(inner.operands) if hash(value) not in own)
+                    look(inner)
+                    own.update(map(hash, inner.results))
     look(op)
     return found
 
