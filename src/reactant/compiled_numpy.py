@@ -30,7 +30,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
             traced = trace(functools.partial(_entered, function), positional, keyword, options)
         except Exception as error:
             source_map.annotate(error)
-            if isinstance(error, RecursionError):
+            if source_map.too_deep(error):
                 raise source_map.endless(error) from None
             raise
         times.trace = time.perf_counter() - start

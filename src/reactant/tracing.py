@@ -88,7 +88,7 @@ def _raise_behind_checks(session: Trace, error: Exception) -> None:
     """What the function raises whatever its values are is raised at once; behind run-time checks, only by a run in
     which those have held, and where it tells values of the run, by that."""
     made = failure(error)
-    if isinstance(error, ReactantError) or not (
+    if isinstance(error, ReactantError) or source_map.too_deep(error) or not (
             told_by(made) or any(region is session.region for *_, region in session.checks)):
         raise error
     source_map.annotate(error)

@@ -404,6 +404,31 @@ def test_recursion_that_the_run_ends_is_refused():
         reactant.jit(endless)(np.int64(4))
 
 
+def endless_behind_a_check(x):
+    return x[int(x[0])] + endless(x.sum())
+
+
+def endless_in_a_try(x):
+    try:
+        return endless(x.sum())
+    except RuntimeError:    # as RecursionError is
+        return -1
+
+
+def endless_in_a_try_of_its_own(x):
+    try:
+        return endless(x.sum())
+    except RecursionError:
+        x[0] = 7
+        return -1
+
+
+@pytest.mark.parametrize("function", [endless_behind_a_check, endless_in_a_try, endless_in_a_try_of_its_own])
+def test_that_tracing_needs_too_much_stack_is_no_exception_of_the_program(function):
+    with pytest.raises(reactant.UnsupportedError, match="'endless' calls itself without end while it is traced"):
+        reactant.jit(function)(np.arange(3.0))
+
+
 LOOPS = [for_traced, for_traced_bounds, for_last_index, for_first_assigned, break_continue_else, return_from_loop,
          return_from_nested_loops, nested_loops, while_in_for_in_if, fibonacci, previous_value, rebinding_arrays,
          double_buffer, saved_copy, accumulate_promoting, loop_over_array, over_rows, state_in_objects,

@@ -20,6 +20,7 @@ from reactant.frontends.carried import NeedsPeeling, Unroll
 from reactant.frontends.failures import failure
 from reactant.frontends.numpy.tensor import is_tensor, python_number
 from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable, ag__
+from reactant.frontends.source_map import too_deep
 from reactant.frontends.trace import Failure, Trace, current_trace
 from reactant.ir import ops
 
@@ -201,7 +202,7 @@ def interruption(inside: Attempt | None) -> Any:
 
 def _is_ours(error: Exception) -> bool:
     """Whether it is no exception of the program: what is refused, and how loops are traced."""
-    return isinstance(error, (ReactantError, Unroll, NeedsPeeling))
+    return isinstance(error, (ReactantError, Unroll, NeedsPeeling)) or too_deep(error)
 
 
 def kept(inside: Attempt | None, new: Any, old: Any) -> Any:

@@ -5,6 +5,7 @@ and changes of objects.
 """
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import cached_property, partial
@@ -58,6 +59,7 @@ from reactant.frontends.numpy.tensor import Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.optional import MaybeNone, changing, is_none, known_index
 from reactant.frontends.run_time_lists import RunTimeList
+from reactant.frontends.source_map import too_deep
 from reactant.frontends.state import ABSENT, MaybeBound, capture
 from reactant.frontends.trace import Trace, current_trace, is_tracing
 from reactant.ir import ops
@@ -91,11 +93,14 @@ def _record(ok: ir.Value, error: Callable[..., BaseException]) -> None:
 
 def refusals(*kinds: Callable[[], Any]) -> Any:
     """Our own errors, unless the handlers name them, and what is no exception of the program."""
+    passing = (operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower)
+    if too_deep(sys.exc_info()[1]):
+        passing += (RecursionError,)
     found = [kind() for kind in kinds]
     named = [k for f in found for k in (f if isinstance(f, tuple) else (f,))]
     if any(isinstance(k, type) and issubclass(k, ReactantError) for k in named):
-        return operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower
-    return ReactantError, operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower
+        return passing
+    return ReactantError, *passing
 
 
 def _refuse_handlers() -> None:

@@ -121,6 +121,11 @@ def frame_of(traceback: TracebackType | None) -> UserFrame | None:
     return found
 
 
+def too_deep(error: BaseException | None) -> bool:
+    """Whether Python's stack has ended. Tracing needs more of it than the program: this is none of its exceptions."""
+    return isinstance(error, RecursionError) and str(error).startswith("maximum recursion depth")
+
+
 def endless(error: RecursionError) -> UnsupportedError:
     """What a recursion without end is to the user, with a line of the function that calls itself."""
     counts: Counter[UserFrame] = Counter()
