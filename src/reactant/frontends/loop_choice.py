@@ -134,6 +134,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
         lists = exclusive_lists(body, (*appended, *read))
         loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
                     again=again, appended=appended, exclusive=lists, read=read)
+        loop.unrolls = True
         if unless_known:
             loop.reject = lambda: loop.growth.is_known()
         try:
@@ -356,7 +357,7 @@ class _Counted:
         """Unroll or stage, by the rule of this module."""
         options, trace = _options(), current_trace()
         loop, sliced = self.loop(), trace.bounded_elements
-        trace.bounded_elements = 0
+        trace.bounded_elements, loop.unrolls = 0, True
         limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1)
         loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
             self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())

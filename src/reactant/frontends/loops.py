@@ -129,7 +129,7 @@ class Loop:
         self.guard: Slot | None = None      # whether no check has failed in the turns before
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
-        self.policy = ""
+        self.policy, self.unrolls = "", False
         self.waits = True       # for values from earlier turns; a loop that can be peeled has them from the first one
         self.growth = Growth(self, appended, exclusive, read)
 
@@ -228,6 +228,8 @@ class Loop:
             raise NeedsPeeling(ControlFlowError(
                 f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign "
                 f"it before the loop.")) from None
+        if self.unrolls and any(type(s := branch.states.get(f)) is Known and s.value is True for f in self.flags):
+            raise Unroll        # no turn comes after the first
         kept = loop_identity.kept_after_all(self, branch)
         self.variables.restore(self.before)
         if loop_identity.keep(self, kept):
