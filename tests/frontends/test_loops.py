@@ -404,6 +404,26 @@ def test_recursion_that_the_run_ends_is_refused():
         reactant.jit(endless)(np.int64(4))
 
 
+class Signal:
+    pass
+
+
+def ended_by_its_first_turn(x):
+    rows, signals = list(x), True
+    for row in rows:
+        if not isinstance(row, Signal):
+            signals = False
+            break
+    while True:
+        ready = True
+        break
+    return [s.values for s in rows] if signals or not ready else np.array(rows).sum(0)
+
+
+def test_what_the_only_turn_of_a_loop_finds_out_is_known():
+    assert reactant.verify(ended_by_its_first_turn, np.arange(600.0).reshape(300, 2))
+
+
 def endless_behind_a_check(x):
     return x[int(x[0])] + endless(x.sum())
 

@@ -14,8 +14,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError, UnsupportedError
+from reactant.frontends.numpy import memory_order, value_facts
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.trace import current_trace
@@ -267,7 +267,8 @@ class Bounded:
 
     def flatten(self, order: str = "C") -> Bounded:
         from reactant.frontends.numpy.bounded_functions import flattened
-        if order == "F":
+        order = memory_order.letter(order)
+        if order == "F" or order in "AK" and self.frame.flags.fnc:
             return flattened(self.T)
         return self.copy() if self.ndim == 1 else flattened(self)
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import advanced
+from reactant.frontends.numpy import advanced, memory_order
 from reactant.frontends.numpy.bounded import (
     ADVICE,
     Bounded,
@@ -428,7 +428,8 @@ def reshape(a: Bounded, shape: Any, order: str = "C") -> Any:
     new = shape_tuple(shape)
     if all(n in (-1, 1) for n in new) and new.count(-1) == 1 and (a.ndim == 1 or new == (-1,)):
         return a.ravel(order)[tuple(None if n == 1 else slice(None) for n in new)]
-    if -1 in new or order not in "CF":
+    order = memory_order.letter(order, permitted="CFA")
+    if -1 in new or order == "A":
         raise UnsupportedError("numpy.reshape of an array of run-time size needs a shape that is known, without -1. "
                                + ADVICE)
     from reactant.frontends.failures import failure  # which needs this package

@@ -199,7 +199,7 @@ def _labelled(ufunc: np.ufunc, xs: Shape, ys: Shape) -> Labelled:
 
 def _generalised(ufunc: np.ufunc, x: Tensor, y: Tensor, conjugate: bool = False, axes: object = None,
                  axis: int | None = None, keepdims: bool = False, casting: str = "same_kind",
-                 order: object = None, subok: bool = True) -> Tensor:
+                 subok: bool = True) -> Tensor:
     if axis is not None:
         axes = [(axis,), (axis,), ()]
     if axes is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
-from reactant.frontends.numpy import python_overflow, value_facts
+from reactant.frontends.numpy import memory_order, python_overflow, value_facts
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.implements import has_tensors, implements
 from reactant.frontends.numpy.promotion import result_type
@@ -35,8 +35,9 @@ def shape_tuple(shape: object) -> Shape:
     return tuple(operator.index(n) for n in shape)
 
 
-def uniform(shape: object, value: object, dtype: object, order: str = "C") -> Any:
+def uniform(shape: object, value: object, dtype: object, order: object = "C") -> Any:
     """A new array of `shape` filled with `value`."""
+    order = memory_order.letter(order, permitted=memory_order.NEW)
     if (whole := sized(shape)) is not None:
         if not np.ndim(value):
             return whole.array(lambda frame: uniform(frame, value, dtype, order))
@@ -51,7 +52,7 @@ def uniform(shape: object, value: object, dtype: object, order: str = "C") -> An
     known = type(value) is not Tensor or value.is_concrete()
     if known and size(shape) <= st.CONCRETE_ELEMENTS:
         number = value.numpy() if type(value) is Tensor else value
-        return Tensor.of_array(np.full(shape, number, dtype, order=order if order in "CF" else "C"))
+        return Tensor.of_array(np.full(shape, number, dtype, order=order))
     if known and np.ndim(value) == 0:
         number = value.numpy()[()] if type(value) is Tensor else value
         return Tensor.of_value(ops.constant(np.asarray(np.full((), number, dtype)), shape=shape), strides=strides)
@@ -62,35 +63,32 @@ def uniform(shape: object, value: object, dtype: object, order: str = "C") -> An
 
 
 @implements(np.zeros, creation=True)
-def zeros(shape: object, dtype: object = float, order: str = "C") -> Any:
+def zeros(shape: object, dtype: object = float, order: object = "C") -> Any:
     return uniform(shape, 0, float if dtype is None else dtype, order)
 
 
 @implements(np.empty, creation=True)
-def empty(shape: object, dtype: object = float, order: str = "C") -> Any:
+def empty(shape: object, dtype: object = float, order: object = "C") -> Any:
     return uniform(shape, 0, float if dtype is None else dtype, order)
 
 
 @implements(np.ones, creation=True)
-def ones(shape: object, dtype: object = None, order: str = "C") -> Any:
+def ones(shape: object, dtype: object = None, order: object = "C") -> Any:
     return uniform(shape, 1, float if dtype is None else dtype, order)
 
 
 @implements(np.full, creation=True)
-def full(shape: object, fill_value: object, dtype: object = None, order: str = "C") -> Any:
+def full(shape: object, fill_value: object, dtype: object = None, order: object = "C") -> Any:
     source = fill_value if getattr(type(fill_value), "partial", False) else wrap(fill_value)
     return uniform(shape, fill_value, source.dtype if dtype is None else dtype, order)
 
 
-def _like(prototype: object, value: object, dtype: object, order: str, shape: object) -> Tensor:
-    a = wrap(prototype)
+def _like(prototype: object, value: object, dtype: object, order: object, shape: object) -> Tensor:
+    a, order = wrap(prototype), memory_order.letter(order, "K")
     made = uniform(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
     if type(made) is not Tensor:        # of run-time size
         return made
-    if order == "F" or (order == "A" and a.flags.fnc):
-        strides = st.column_major_strides(made.shape)
-    else:
-        strides = st.kept_order(a.shape, a.strides_) if order == "K" and shape is None else None
+    strides = None if order == "K" and shape is not None else memory_order.strides(order, made.shape, (a,))
     if strides is None:
         return made
     if made.is_concrete():
@@ -101,23 +99,24 @@ def _like(prototype: object, value: object, dtype: object, order: str, shape: ob
 
 
 @implements(np.zeros_like, creation=True)
-def zeros_like(a: object, dtype: object = None, order: str = "K", subok: bool = True, shape: object = None) -> Tensor:
+def zeros_like(a: object, dtype: object = None, order: object = "K", subok: bool = True,
+               shape: object = None) -> Tensor:
     return _like(a, 0, dtype, order, shape)
 
 
 @implements(np.empty_like, creation=True)
-def empty_like(prototype: object, dtype: object = None, order: str = "K", subok: bool = True,
+def empty_like(prototype: object, dtype: object = None, order: object = "K", subok: bool = True,
                shape: object = None) -> Tensor:
     return _like(prototype, 0, dtype, order, shape)
 
 
 @implements(np.ones_like, creation=True)
-def ones_like(a: object, dtype: object = None, order: str = "K", subok: bool = True, shape: object = None) -> Tensor:
+def ones_like(a: object, dtype: object = None, order: object = "K", subok: bool = True, shape: object = None) -> Tensor:
     return _like(a, 1, dtype, order, shape)
 
 
 @implements(np.full_like, creation=True)
-def full_like(a: object, fill_value: object, dtype: object = None, order: str = "K", subok: bool = True,
+def full_like(a: object, fill_value: object, dtype: object = None, order: object = "K", subok: bool = True,
               shape: object = None) -> Tensor:
     return _like(a, fill_value, dtype, order, shape)
 
@@ -271,14 +270,14 @@ COPY_MODES = {np._CopyMode.ALWAYS: True, np._CopyMode.IF_NEEDED: None, np._CopyM
 
 
 @implements(np.array, creation=True)
-def array(object: object, dtype: object = None, copy: bool | None = True, order: str = "K", subok: bool = False,
+def array(object: object, dtype: object = None, copy: bool | None = True, order: object = "K", subok: bool = False,
           ndmin: int = 0, ndmax: int = 0, like: object = None) -> Any:
     if (nothing := _nothing_yet(object, dtype)) is not None:
         return nothing
     made = as_tensor(object, dtype)
     if type(made) is not Tensor:        # rows of run-time size, put together
         return made
-    copy = COPY_MODES.get(copy, copy)
+    copy, order = COPY_MODES.get(copy, copy), memory_order.letter(order, "K")
     rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)
     if rearranged and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -308,7 +307,7 @@ def as_tensor(x: object, dtype: object = None) -> Tensor:
 def asarray(a: object, dtype: object = None, order: object = None) -> Any:
     if (nothing := _nothing_yet(a, dtype)) is not None:
         return nothing
-    made = as_tensor(a, dtype)
+    made, order = as_tensor(a, dtype), memory_order.letter(order, "K")
     if order == "C":
         return ascontiguousarray(made)
     return asfortranarray(made) if order == "F" else made
@@ -327,15 +326,11 @@ def asfortranarray(a: object, dtype: object = None) -> Tensor:
 
 
 @implements(np.copy, creation=True)
-def copy(a: object, order: str = "K", subok: bool = False) -> Tensor:
-    a = wrap(a)
+def copy(a: object, order: object = "K", subok: bool = False) -> Tensor:
+    a, order = wrap(a), memory_order.letter(order, "K")
     if a.is_concrete():
         return Tensor.of_array(np.array(a.numpy(), order=order))
-    if order == "K":
-        strides = st.kept_order(a.shape, a.strides_)
-    else:
-        strides = st.column_major_strides(a.shape) if order == "F" or (order == "A" and a.flags.fnc) else None
-    return Tensor.of_value(a.value(), ARRAY, strides=strides)
+    return Tensor.of_value(a.value(), ARRAY, strides=memory_order.strides(order, a.shape, (a,)))
 
 
 MOST_NUMBERS = 2**20
@@ -401,14 +396,16 @@ def _interval(number: object) -> tuple[int, int] | None:
 
 
 @implements(np.eye, creation=True)
-def eye(N: int, M: int | None = None, k: int = 0, dtype: object = float, order: str = "C") -> Any:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: object = float, order: object = "C") -> Any:
     if (whole := sized((N, N if M is None else M))) is not None:
-        return whole.array(lambda frame: eye(*frame, k, dtype))
+        return whole.array(lambda frame: eye(*frame, k, dtype, order))
+    order = memory_order.letter(order, permitted=memory_order.NEW)
     n, m = int(N), int(N if M is None else M)
     if n * m <= st.CONCRETE_ELEMENTS:
-        return Tensor.of_array(np.eye(n, m, k, dtype))
+        return Tensor.of_array(np.eye(n, m, k, dtype, order))
     row, column = ops.iota((n, m), np.int64, 0), ops.iota((n, m), np.int64, 1)
-    return Tensor.of_value(ops.convert(ops.compare(ops.add(row, int(k)), column, "EQ"), np.dtype(dtype)))
+    return Tensor.of_value(ops.convert(ops.compare(ops.add(row, int(k)), column, "EQ"), np.dtype(dtype)),
+                           strides=memory_order.strides(order, (n, m), ()))
 
 
 @implements(np.identity, creation=True)

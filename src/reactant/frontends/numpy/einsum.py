@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.frontends.numpy import memory_order
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.contraction import finish, product, sum_over
 from reactant.frontends.numpy.implements import implements
@@ -120,7 +121,7 @@ def _order(lists: list[list], result: list, tensors: list[Tensor]) -> list[tuple
 def einsum(*operands: object, out: object = None, optimize: object = False, **kwargs: object) -> Tensor:
     """Sum of products; `optimize` is accepted, the order of contraction is always searched."""
     dtype, casting = kwargs.pop("dtype", None), kwargs.pop("casting", "safe")
-    kwargs.pop("order", None)
+    order = memory_order.letter(kwargs.pop("order", None), "K")
     if kwargs:
         raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(kwargs))!r}")
     subscripts, arrays = (operands[0], list(operands[1:])) if isinstance(operands[0], str) else _from_sublists(operands)
@@ -137,7 +138,9 @@ def einsum(*operands: object, out: object = None, optimize: object = False, **kw
         view = np.transpose(tensors[0], [lists[0].index(label) for label in result])
         return view if out is None else _into(out, view.value())
     value = _contract([cast(t.value(), common) for t in tensors], lists, result, _order(lists, result, tensors))
-    return finish(value) if out is None else _into(out, value)
+    if out is not None:
+        return _into(out, value)
+    return finish(value).copy("F") if order == "F" else finish(value)
 
 
 def _into(out: object, value: ir.Value) -> Any:

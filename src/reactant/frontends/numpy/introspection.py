@@ -122,7 +122,7 @@ def ndarray(shape: object, dtype: object = float, buffer: object = None, offset:
             order: str | None = None) -> Tensor:
     if buffer is not None or strides is not None or offset:
         raise UnsupportedError("np.ndarray over given memory is not supported in compiled code. Use slicing.")
-    return empty(shape, dtype, order or "C")
+    return empty(shape, dtype, order)
 
 
 @implements(np.ndenumerate, creation=True)

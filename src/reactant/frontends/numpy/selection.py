@@ -9,7 +9,7 @@ import numpy as np
 
 from reactant.errors import ConstantWriteError
 from reactant.frontends.calls import following
-from reactant.frontends.numpy import advanced, value_facts
+from reactant.frontends.numpy import advanced, memory_order, value_facts
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.bounded import Bounded, Mask
 from reactant.frontends.numpy.creation import as_tensor
@@ -347,8 +347,8 @@ def _fill_piece(y: Tensor, x: Tensor, test: Tensor, function: Callable | object,
 # ---- searching by position -------------------------------------------------------------------------------------
 
 @implements(np.unravel_index)
-def unravel_index(indices: object, shape: object, order: str = "C") -> tuple[Tensor, ...]:
-    index = as_tensor(indices)
+def unravel_index(indices: object, shape: object, order: object = "C") -> tuple[Tensor, ...]:
+    index, order = as_tensor(indices), memory_order.letter(order, permitted=memory_order.NEW)
     kind = wrap(indices).kind
     extents = [int(n) for n in np.atleast_1d(shape)]
     total = int(np.prod(extents))
@@ -375,7 +375,8 @@ def require_between(index: Tensor, total: int, text: str) -> Any:
 
 
 @implements(np.ravel_multi_index)
-def ravel_multi_index(multi_index: object, dims: object, mode: object = "raise", order: str = "C") -> Tensor:
+def ravel_multi_index(multi_index: object, dims: object, mode: object = "raise", order: object = "C") -> Tensor:
+    order = memory_order.letter(order, permitted=memory_order.NEW)
     parts, extents = _parts(multi_index), [int(n) for n in np.atleast_1d(dims)]
     if len(parts) != len(extents):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(extents)}")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ControlFlowError, UnsupportedError
+from reactant.frontends.numpy import memory_order
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.creation import shape_tuple
 from reactant.frontends.numpy.implements import implements
@@ -87,8 +88,8 @@ def resolve_shape(new: object, count: int) -> Shape:
 
 
 @implements(np.reshape, aliases=True)
-def reshape(a: object, shape: object, order: str = "C", copy: bool | None = None) -> Tensor:
-    a = wrap(a)
+def reshape(a: object, shape: object, order: object = "C", copy: bool | None = None) -> Tensor:
+    a, order = wrap(a), memory_order.letter(order, permitted="CFA")
     new = resolve_shape(shape, a.size)
     if order == "A":
         order = "F" if a.flags.fnc else "C"
@@ -132,9 +133,9 @@ def set_attribute(a: Tensor, name: str, value: Any) -> None:
 
 
 @implements(np.ravel, aliases=True)
-def ravel(a: object, order: str = "C") -> Tensor:
+def ravel(a: object, order: object = "C") -> Tensor:
     """One dimension; a view only where the array is contiguous in that order."""
-    a = wrap(a)
+    a, order = wrap(a), memory_order.letter(order)
     if order == "A" or (order == "K" and (a.flags.forc or a.ndim < 2)):
         order = "F" if a.flags.fnc else "C"
     if order == "K":

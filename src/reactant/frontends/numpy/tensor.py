@@ -27,6 +27,7 @@ from reactant.errors import (
     UnsupportedError,
 )
 from reactant.frontends import source_map
+from reactant.frontends.numpy import memory_order
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, PYTHON_DTYPES, SCALAR, python_type
@@ -375,7 +376,7 @@ class Tensor(Sized):
 
     # -- methods that are not NumPy functions of the same name
 
-    def astype(self, dtype: object, order: str = "K", casting: str = "unsafe", subok: bool = True,
+    def astype(self, dtype: object, order: object = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> Tensor:
         """A copy converted to `dtype` (the array itself with `copy=False` and the same dtype)."""
         dtype = np.dtype(dtype)
@@ -388,13 +389,12 @@ class Tensor(Sized):
         if self.is_concrete():
             return Tensor.of_array(self.numpy().astype(dtype, order=order))
         kind = SCALAR if self.kind != ARRAY else ARRAY
-        strides = st.kept_order(self.shape, self.strides_) if order == "K" else \
-            st.column_major_strides(self.shape) if order == "F" or (order == "A" and self.flags.fnc) else None
+        strides = memory_order.strides(memory_order.letter(order, "K"), self.shape, (self,))
         return Tensor.of_value(ufuncs.cast(self.value(), dtype), kind, strides=strides)
 
-    def copy(self, order: str = "C") -> Tensor:
+    def copy(self, order: object = "C") -> Tensor:
         """A new array with its own storage; NumPy's scalars stay scalars."""
-        return implements.call(np.copy, (self, order), {}) if self.kind == ARRAY else self
+        return implements.call(np.copy, (self, memory_order.letter(order)), {}) if self.kind == ARRAY else self
 
     def item(self, *key: object) -> Tensor:
         """The element as a Python number (known at run time)."""
@@ -408,7 +408,7 @@ class Tensor(Sized):
     def fill(self, value: object) -> None:
         self[...] = value
 
-    def flatten(self, order: str = "C") -> Tensor:
+    def flatten(self, order: object = "C") -> Tensor:
         return np.ravel(self, order=order).copy()
 
     def sort(self, axis: int = -1, kind: object = None, order: object = None, *, stable: bool | None = None) -> None:
@@ -437,7 +437,7 @@ class Tensor(Sized):
         alone = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list)))
         return implements.call(np.transpose, (self, axes[0] if alone else axes or None), {})
 
-    def reshape(self, *shape: object, order: str = "C", copy: bool | None = None) -> Tensor:
+    def reshape(self, *shape: object, order: object = "C", copy: bool | None = None) -> Tensor:
         new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
         if self.kind != ARRAY and not new:
             return self

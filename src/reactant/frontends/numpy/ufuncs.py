@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends import source_map
-from reactant.frontends.numpy import python_numbers, python_overflow
+from reactant.frontends.numpy import memory_order, python_numbers, python_overflow
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
@@ -239,8 +239,10 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     outs = out if isinstance(out, tuple) else (out,)
     inputs, outs = inputs[:ufunc.nin], (*inputs[ufunc.nin:], *outs)[:ufunc.nout]
     outs = (*outs, *(None,) * (ufunc.nout - len(outs)))
+    if (order := memory_order.letter(kwargs.pop("order", None), "K")) != "K" and all(o is None for o in outs):
+        return memory_order.rearranged(_call(ufunc, inputs, kwargs), order, [wrap(x) for x in inputs])
     where, casting, dtype = kwargs.pop("where", True), kwargs.pop("casting", "same_kind"), kwargs.pop("dtype", None)
-    kwargs.pop("order", None), kwargs.pop("subok", None)
+    kwargs.pop("subok", None)
     if kwargs.pop("signature", None) is not None:
         raise UnsupportedError(f"numpy.{ufunc.__name__}: argument 'signature' is not supported in compiled code.")
     if ufunc.signature is not None:
