@@ -306,6 +306,18 @@ def none_or_value(x, flag=None):
     return -x
 
 
+def a_number_called_where_the_run_does_not_get(x, jacobian=False):
+    """As solvers do, to which `jacobian` may be given."""
+    fresh, turns = True, 0
+    while turns < 3 and x[0] < 100:
+        if not fresh:
+            x[1] = jacobian(x)
+        x[0] += 1
+        turns += 1
+        fresh = x[0] < 1000
+    return x
+
+
 def part_of_what_may_be_one_of_two(x):
     u, v = x * 1.0, x * 2.0
     chosen = v
@@ -317,7 +329,7 @@ def part_of_what_may_be_one_of_two(x):
     return before, part.sum(), part
 
 
-BRANCHES = [part_of_what_may_be_one_of_two,
+BRANCHES = [part_of_what_may_be_one_of_two, a_number_called_where_the_run_does_not_get,
             if_else, if_only, elif_chain, early_returns, nested_early_return, return_in_both, write_in_branch,
             part_of_an_array_on_one_path, part_at_a_run_time_place, part_at_a_run_time_place_on_one_path,
             two_names_one_array_on_one_path, parts_in_a_list_on_one_path,

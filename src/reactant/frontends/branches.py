@@ -6,6 +6,7 @@ all: both are computed and selected from.
 """
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -270,8 +271,8 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
 
 def failing_at_run_time(function: Callable, *more: type[Exception], unbound_names: bool = True) -> Callable:
     """A branch, or the body of a loop, in which NumPy raises (an index out of range, shapes that do not fit, `more`),
-    or that uses None as a value, which may be what a loop has not yet given one, fails only when it is taken; one that
-    reads `unbound_names`, too."""
+    or that uses None as a value, which may be what a loop has not yet given one, or calls a number, fails only when it
+    is taken; one that reads `unbound_names`, too."""
     def side(*given: Any) -> Any:
         try:
             return function(*given)
@@ -283,7 +284,7 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
             kind, arguments = type(error), error.args
             trace = current_trace()
             if isinstance(error, (TypeError, AttributeError)) and not isinstance(error, more) \
-                    and not _is_about_none(error):
+                    and not _misuses_known(error):
                 raise
             if isinstance(error, NameError):
                 if not (unbound_names and (type(error) is LateRead or _is_unbound(error, trace))):
@@ -297,13 +298,16 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
     return side
 
 
-def _is_about_none(error: Exception) -> bool:
-    """Whether the user's code has used None as a value, and not ours."""
+def _misuses_known(error: Exception) -> bool:
+    """Whether the user's code, and not ours, has used None as a value, or called what is no function."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     place = "" if traceback is None else traceback.tb_frame.f_code.co_filename
-    return "NoneType" in str(error) and (is_user_file(place) or Path(place).parent == Path(__file__).parent)
+    return _MISUSED.search(str(error)) is not None and (is_user_file(place) or Path(place).parent == Path(__file__).parent)
+
+
+_MISUSED = re.compile("NoneType|'(bool|int|float|complex|str|tuple)' object is not callable")
 
 
 def _is_unbound(error: NameError, trace: Trace) -> bool:

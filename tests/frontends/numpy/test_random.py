@@ -1,6 +1,8 @@
 """np.random inside compiled code: distributions against their laws, reproducibility, state in loops and branches."""
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.stats as laws
@@ -412,6 +414,13 @@ def hidden_state(x):
     return x + np.random.rand(3)
 
 
+def hidden_state_of_matlib(x):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")     # it is deprecated
+        from numpy.matlib import rand
+    return x + np.asarray(rand(1, 3))[0]
+
+
 def reseeded(x):
     np.random.seed(0)
     return x
@@ -439,6 +448,7 @@ def shuffled_list(x):
     (unseeded, "default_rng.. without a seed inside compiled code would repeat"),
     (unseeded_bit_generator, "without a seed"),
     (hidden_state, "np.random.rand draws from NumPy's hidden global state"),
+    (hidden_state_of_matlib, "np.matlib.rand draws from NumPy's hidden global state"),
     (reseeded, "np.random.seed draws from NumPy's hidden global state"),
     (made_outside, "A random generator made outside keeps its state outside"),
     (made_outside_and_wrapped, "A random generator made outside keeps its state outside"),

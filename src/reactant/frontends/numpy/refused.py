@@ -160,6 +160,11 @@ def refuse_loaded() -> None:
         for name, found in of_module(module):
             if found not in REFUSED and not FOLLOWED.fullmatch(name):
                 refuse(reason.format(name=f"np.{name}"), found)
+    matlib = sys.modules.get("numpy.matlib")
+    if matlib is not None and "matlib" not in _arrived and hasattr(matlib, "randn"):
+        _arrived.add("matlib")
+        for name in ("rand", "randn"):
+            refuse(LEGACY_RANDOM.format(name=f"np.matlib.{name}"), getattr(matlib, name), always=True)
 
 
 _register()
