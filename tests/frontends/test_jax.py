@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from jax import export, lax
 from jax.experimental import pallas, sparse
+from scipy._lib.array_api_compat import array_namespace
 
 import reactant
 from reactant import compiled_jax
@@ -558,6 +559,14 @@ def put_into_either(x):
     return x
 
 
+def for_any_library(x):
+    return array_namespace(x).square(x)
+
+
+def for_any_library_inside(x):
+    return for_any_library(x) + 1
+
+
 def gives_the_module():
     return jnp
 
@@ -683,6 +692,7 @@ def warns(x):
 @pytest.mark.parametrize("function, expected", [
     (jax.jit(np.negative), True), (helper, True), (calls_helper, True), (numpy_with_helper, False),
     (imports_inside, True), (namespace_of, False), (looks_only, False), (module_of, False), (of_either, False),
+    (for_any_library, False), (for_any_library_inside, False),
     (convolution_of, True), (put_into_either, False), (gives_the_module, True), (inner_code, True), (Model(), True),
     (Model().method, True),
     (functools.partial(helper), True), (closing_over(jnp), True), (closing_over(np), False), (jax.vmap(np.sin), True),
@@ -697,7 +707,7 @@ def test_recognition(function, expected):
 
 def test_code_for_numpy_and_jax_keeps_what_numpy_arrays_are():
     x = np.linspace(0, 1, 5)
-    for function in (of_either, put_into_either):
+    for function in (of_either, put_into_either, for_any_library_inside):
         got, wanted = reactant.jit(function)(x.copy()), function(x.copy())
         assert type(got) is np.ndarray and got.dtype == wanted.dtype == np.float64
         np.testing.assert_array_equal(got, wanted)

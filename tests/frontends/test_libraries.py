@@ -53,3 +53,12 @@ def test_compiled_code_of_libraries_is_named():
         return spatial.transform.Rotation.from_rotvec(x[0]).magnitude()
     with pytest.raises(reactant.ReactantError, match="which is compiled code of a library"):
         reactant.jit(f)(np.ones((2, 3)))
+
+
+def test_methods_of_compiled_code_are_named():
+    foreign = pytest.importorskip("_cffi_backend").FFI()
+
+    def f(x):
+        return foreign.from_buffer(x)
+    with pytest.raises(reactant.UnsupportedError, match="_cffi_backend.from_buffer is compiled code of a library"):
+        reactant.jit(f)(np.ones(3))

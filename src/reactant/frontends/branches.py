@@ -304,7 +304,7 @@ def _misuses_known(error: Exception) -> bool:
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     place = "" if traceback is None else traceback.tb_frame.f_code.co_filename
-    return _MISUSED.search(str(error)) is not None and (is_user_file(place) or Path(place).parent == Path(__file__).parent)
+    return bool(_MISUSED.search(str(error))) and (is_user_file(place) or Path(place).parent == Path(__file__).parent)
 
 
 _MISUSED = re.compile("NoneType|'(bool|int|float|complex|str|tuple)' object is not callable")

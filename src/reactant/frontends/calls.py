@@ -150,28 +150,34 @@ def _holds_tracing(x: Any, levels: int = 3) -> bool:
 
 
 def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
-    """Code that is not converted. C code complains in its own words of arrays that are not NumPy's."""
+    """Code that is not converted."""
     ag__.foreign_call(arguments, keywords)
     try:
         return function(*arguments, **keywords)
-    except ConcreteValueNeeded as error:
-        if _is_library(function) and str(error).startswith("Making a NumPy array"):
-            raise ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
-                                      "Call it outside of the compiled function, or write it with NumPy.") from error
-        raise
     except Exception as error:
-        for argument in arguments:
-            if hasattr(type(argument), "given_to"):     # what stands for a list
-                raise argument.given_to(_full_name(function)) from error
-        ours = type(error).__module__.startswith("reactant.") or not ag__.involves_tracing(arguments, keywords)
-        if not ours and _takes_apart(function):
-            raise ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.") from error
-        if ours or not _is_library(function):
-            raise
-        raise UnsupportedError(
-            f"{_full_name(function)} is compiled code of a library, which cannot take values known only at run time "
-            f"({type(error).__name__}: {error}). Call it outside of the compiled function, or write it with NumPy."
-        ) from error
+        if (ours := _in_our_words(error, function, arguments, keywords)) is not None:
+            raise ours from error
+        raise
+
+
+def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: dict) -> Exception | None:
+    """What C code of a library means that complains of arrays that are not NumPy's."""
+    if isinstance(error, ConcreteValueNeeded):
+        if _is_library(function) and str(error).startswith("Making a NumPy array"):
+            return ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
+                                       "Call it outside of the compiled function, or write it with NumPy.")
+        return None
+    for argument in arguments:
+        if hasattr(type(argument), "given_to"):     # what stands for a list
+            return argument.given_to(_full_name(function))
+    ours = type(error).__module__.startswith("reactant.") or not ag__.involves_tracing(arguments, keywords)
+    if not ours and _takes_apart(function):
+        return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.")
+    if ours or not _is_library(function):
+        return None
+    return UnsupportedError(
+        f"{_full_name(function)} is compiled code of a library, which cannot take values known only at run time "
+        f"({type(error).__name__}: {error}). Call it outside of the compiled function, or write it with NumPy.")
 
 
 def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) -> Any:
@@ -180,7 +186,8 @@ def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) 
 
 def _module_of(function: Any) -> str:
     owner = getattr(function, "__self__", None)
-    found = getattr(function, "__module__", None) or getattr(owner, "__name__", None) or type(function).__module__
+    found = getattr(function, "__module__", None) or getattr(owner, "__name__", None) or type(
+        function if owner is None else owner).__module__
     return found if isinstance(found, str) else ""
 
 
@@ -395,8 +402,14 @@ def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -
     handler = KINDS.get(type(owner))
     if handler is not None:
         return handler(function, arguments, keywords)
-    return (call_as_it_is(function, arguments, keywords) if _takes_apart(function)
-            else function(*arguments, **keywords))
+    if _takes_apart(function):
+        return call_as_it_is(function, arguments, keywords)
+    try:
+        return function(*arguments, **keywords)
+    except Exception as error:
+        if _is_library(function) and (ours := _in_our_words(error, function, arguments, keywords)) is not None:
+            raise ours from error
+        raise
 
 
 # ---- builtins that call back -----------------------------------------------------------------------------------

@@ -43,6 +43,9 @@ TRANSFORMS = frozenset({"grad", "value_and_grad", "jvp", "vjp", "linearize", "ja
 _OTHERS = frozenset({"torch", "cupy", "dask", "dask.array", "tensorflow", "ndonnx", "sparse", "sys"})
 """A body that imports JAX beside one of these asks what an array is (`array_namespace`), and computes nothing."""
 
+_DISPATCHER = "array_api_compat"
+"""The package, often part of others, whose functions find out which library an array is of: NumPy for NumPy's."""
+
 _TYPES = frozenset({"ndarray", "Array", "Tracer"})
 """What the classes of JAX's arrays are called."""
 
@@ -76,7 +79,7 @@ def kind_of(function: Any) -> str:
             if of_jax(inner):
                 return JAX
             if isinstance(inner, FunctionType) and inner not in looked_at and len(looked_at) < MOST_FUNCTIONS \
-                    and _package(inner) != "reactant":          # ours take either
+                    and _package(inner) != "reactant" and _DISPATCHER not in (inner.__module__ or ""):  # take either
                 looked_at.add(inner)
                 waiting.append(inner)
     return JAX if any(_is_jax_library(each) for each in {_package(function), *_packages_used(first)}) else UNKNOWN

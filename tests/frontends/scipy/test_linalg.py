@@ -70,3 +70,8 @@ def test_errors():
 def test_refusals(f, text):
     with pytest.raises(reactant.UnsupportedError, match=text):
         reactant.jit(f)(S)
+
+
+def test_solutions_by_the_array_api():
+    from scipy._lib.array_api_compat.numpy.linalg import solve
+    check_table([lambda a: solve(a, a[0]), lambda a: solve(a, a[:2].T), lambda a: solve(a[None], a.T)], S, rtol=1e-8)

@@ -22,6 +22,8 @@ _TABLES = {"scipy.fft": "transforms.FUNCTIONS", "scipy.ndimage._nd_image": "filt
            "scipy.spatial._distance_wrap": "distances.WRAPPED",
            "scipy.stats._distn_infrastructure": "stats.FUNCTIONS", "scipy.stats._stats_py": "stats.RANKS",
            "scipy.special._logsumexp": "special.LOGARITHMS",
+           **{f"{package}array_api_compat.numpy.linalg": "linalg.ARRAY_API"
+              for package in ("", "scipy._lib.", "sklearn.externals.")},
            "scipy._lib._util": "stats.ELEMENTWISE", "scipy._lib.array_api_extra._lib._funcs": "stats.ELEMENTWISE"}
 """Of SciPy's modules: the table of a module here, which is loaded when that one is there."""
 _registered: set[str] = set()

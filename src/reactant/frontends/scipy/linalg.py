@@ -277,4 +277,8 @@ FUNCTIONS: dict[str, Callable] = {f.__name__: f for f in (
     solve_triangular, cholesky, cho_factor, cho_solve, lu_factor, lu_solve, lu, solve, inv, det, eigh, eigvalsh,
     eigvals, svd, svdvals, qr, pinv, lstsq, expm, norm)}
 
-__all__ = ["FUNCTIONS"]
+ARRAY_API: dict[str, Callable] = {"solve": np.linalg.solve}
+"""What `array_api_compat` does not take from NumPy: right-hand sides are a vector where they have one dimension, as in
+NumPy 2."""
+
+__all__ = ["ARRAY_API", "FUNCTIONS"]
