@@ -310,3 +310,42 @@ def raising_body_with_handler(x, n):
 def test_a_body_raises_where_a_turn_comes_to_it(program, n):
     """Loops of no turn raised what their bodies would have raised."""
     check(program, np.arange(6.0), np.int64(n))
+
+
+class Unconverged(ValueError):
+    pass
+
+
+class Reduced(Exception):
+    def __init__(self, message, largest=None):
+        super().__init__(message)
+        self.largest = largest
+
+
+class Stopped(Exception):
+    def __init__(self, message):
+        Exception.__init__(self, message)
+        self.message = message
+
+
+def texts_of_own_classes(x, kind):
+    values = [x[0], x[1]]
+    if x.sum() < 5:
+        if kind == "plain":
+            raise Unconverged(f"x={x}, {x[0]:g}, {float(x[1]):.3e}")
+        if kind == "super":
+            raise Reduced(f"values {x.sum()} and {values}" + ", %d" % x[0], largest=x.max())  # noqa: UP031
+        raise Stopped(f"at {values}")
+    return x * 2
+
+
+@pytest.mark.parametrize("kind", ["plain", "super", "base"])
+def test_exceptions_of_own_classes_take_texts_of_the_run(kind):
+    compiled = reactant.jit(texts_of_own_classes)
+    assert compiled(np.arange(3.0) + 5, kind).tolist() == [10, 12, 14]
+    with pytest.raises(Exception) as plain:
+        texts_of_own_classes(np.arange(3.0), kind)
+    with pytest.raises(plain.type) as raised:
+        compiled(np.arange(3.0), kind)
+    found = {name: value for name, value in vars(raised.value).items() if name != "__notes__"}
+    assert raised.value.args == plain.value.args and found == vars(plain.value)

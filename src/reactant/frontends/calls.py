@@ -313,7 +313,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
         return replacement(*arguments, **keywords)
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
                                                        or convertible(getattr(cls, "__post_init__", None))):
-        foreign = _is_library(cls) or _takes_apart(cls)
+        foreign = (_is_library(cls) or _takes_apart(cls)) and not issubclass(cls, BaseException)
         return call_as_it_is(cls, arguments, keywords) if foreign else cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:

@@ -297,6 +297,12 @@ def _refuse(*texts: Any) -> None:
         raise ConcreteValueNeeded("A text", "Texts that hold values of the run can be printed, logged and joined.")
 
 
+def _of_exception(arguments: tuple) -> bool:
+    """Whether these are given to what makes an exception, which keeps texts as they are."""
+    made = arguments[0] if arguments else None
+    return isinstance(made, BaseException) or isinstance(made, type) and issubclass(made, BaseException)
+
+
 def in_texts(value: Any) -> bool:
     """Whether this is a text that holds values of the run, or holds one."""
     if type(value) in (list, tuple, dict):
@@ -337,7 +343,8 @@ def install() -> None:
         return _percent(left, right) if type(left) is str else before[0](left, right)
 
     def foreign_call(arguments: tuple, keywords: dict) -> None:
-        _refuse(*arguments, *keywords.values())
+        if not _of_exception(arguments):
+            _refuse(*arguments, *keywords.values())
         before[1](arguments, keywords)
 
     def set_item(value: Any, container: Any, index: Any) -> None:
