@@ -544,3 +544,18 @@ def test_arrays_that_a_loop_wrote_before_are_carried_at_once(monkeypatch):
     agree(element_by_element, [(np.arange(1.0, 5.0), 2)])
     assert attempts == [40, 30, 30, 40, 30, 40, 30]     # and not both loops twice in each turn
     agree(element_by_element, [(np.arange(1.0, 5.0), 4)])
+
+
+def ends_in_its_first_turn(x):
+    total, place = 0.0, 0
+    while x[place] > 0:
+        total, found = total + x[place], True
+        if found:
+            break
+    else:
+        return -1.0
+    return total
+
+
+def test_a_loop_with_a_test_of_the_run_that_ends_in_its_first_turn():
+    agree(ends_in_its_first_turn, [(np.array([0.5, 2.0]),), (np.array([-0.5, 2.0]),)])

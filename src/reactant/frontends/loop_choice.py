@@ -134,7 +134,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
         lists = exclusive_lists(body, (*appended, *read))
         loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
                     again=again, appended=appended, exclusive=lists, read=read)
-        loop.unrolls = True
+        loop.unrolls = first is True        # else it may have no turn, either
         if unless_known:
             loop.reject = lambda: loop.growth.is_known()
         try:
