@@ -105,6 +105,9 @@ def falls_off(statements: list[ast.stmt]) -> bool:
                 return False
             case ast.With() if not falls_off(s.body):
                 return False
+            case ast.Match(cases=[*_, ast.match_case(pattern=ast.MatchAs(pattern=None), guard=None)]) if not any(
+                    falls_off(c.body) for c in s.cases):
+                return False
             case ast.While(test=ast.Constant(value=True)) if not _breaks(s.body):
                 return False
             case ast.Try() | ast.TryStar() if s.finalbody and not falls_off(s.finalbody):

@@ -9,7 +9,7 @@ import builtins
 import contextlib
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, FunctionType
 from typing import Any
 
@@ -371,6 +371,67 @@ def foreign_call(arguments: tuple, keywords: dict) -> None:
     """Code that is not converted is about to receive these arguments, and may change them."""
 
 
+# ---- the parts of `match` ---------------------------------------------------------------------------------------
+
+_THEMSELVES = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+"""Classes whose one positional pattern is about the object itself, as is that of their subclasses."""
+
+
+def fits_sequence(subject: Any, count: int, more: bool) -> Any:
+    """Whether the subject is a sequence of `count` elements, or `more` than so many."""
+    def is_long() -> Any:
+        return COMPARE["GtE" if more else "Eq"](ag__.call(len, subject), count)
+    return ag__.and_(ag__.call(isinstance, subject, Sequence),
+                     lambda: ag__.not_(ag__.call(isinstance, subject, (str, bytes, bytearray))), is_long)
+
+
+def rest_of_sequence(subject: Any, before: int, behind: int) -> list:
+    return ag__.call(list, ag__.get_item(subject, ag__.slice(before, -behind or None)))
+
+
+def fits_mapping(subject: Any, *keys: Any) -> Any:
+    return ag__.and_(ag__.call(isinstance, subject, Mapping), *(lambda k=k: ag__.contains(k, subject) for k in keys))
+
+
+def rest_of_mapping(subject: Any, *keys: Any) -> dict:
+    rest = ag__.call(dict, subject)
+    for key in keys:
+        ag__.del_item(rest, key)
+    return rest
+
+
+def fits_class(subject: Any, kind: Any, count: int, *names: str) -> Any:
+    """Whether the subject is of the class, and has what `count` positions and the names ask for."""
+    if not isinstance(kind, type):
+        raise TypeError("called match pattern must be a class")
+
+    def has(place: int | str) -> Callable[[], Any]:
+        def there() -> Any:
+            attribute = _attribute_at(kind, place, count)
+            known = attribute is None or isinstance(getattr(kind, attribute, None), property)   # which runs once
+            return known or ag__.call(hasattr, subject, attribute)
+        return there
+    return ag__.and_(ag__.call(isinstance, subject, kind), *map(has, (*range(count), *names)))
+
+
+def part_of_class(subject: Any, kind: type, place: int) -> Any:
+    attribute = _attribute_at(kind, place)
+    return subject if attribute is None else ag__.get_attr(subject, attribute)
+
+
+def _attribute_at(kind: type, place: int | str, count: int = 0) -> str | None:
+    """The attribute that a positional pattern is about; None where that is the object itself."""
+    if type(place) is str:
+        return place
+    names = getattr(kind, "__match_args__", ())
+    itself = not hasattr(kind, "__match_args__") and issubclass(kind, _THEMSELVES)
+    allowed = 1 if itself else len(names)
+    if count > allowed:
+        raise TypeError(f"{kind.__name__}() accepts {allowed} positional sub-pattern{'s' * (allowed != 1)} "
+                        f"({count} given)")
+    return None if itself else names[place]
+
+
 class Operators:
     """The namespace; its attributes are replaced by `install`."""
 
@@ -395,6 +456,9 @@ class Operators:
         self.interruption, self.call_in_attempt = interruption, call_in_attempt
         self.raise_, self.kept, self.shielded, self.matches = raise_, kept, shielded, matches
         self.exception, self.unhandled, self.raise_again = exception, unhandled, raise_again
+        self.fits_sequence, self.rest_of_sequence = fits_sequence, rest_of_sequence
+        self.fits_mapping, self.rest_of_mapping = fits_mapping, rest_of_mapping
+        self.fits_class, self.part_of_class = fits_class, part_of_class
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
 
 
