@@ -247,12 +247,6 @@ class ExpressionConversion(ast.NodeTransformer):
         node.body = [*before, *self.block(node.body)]
         return node
 
-    def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        # Patterns are not expressions: `case Colour.RED` has to stay an attribute.
-        node.guard = node.guard and at_location(operator_call("truth", self.visit(node.guard)), node.guard)
-        node.body = self.block(node.body)
-        return node
-
     def visit_TypeAlias(self, node: ast.AST) -> ast.AST:
         return node
 

@@ -133,8 +133,8 @@ class HandlerLowering:
         for field in ("body", "orelse", "finalbody"):
             if block := getattr(s, field, None):
                 setattr(s, field, self.block(block, scope))
-        for part in [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]:
-            part.body = self.block(part.body, scope)
+        for handler in getattr(s, "handlers", ()):
+            handler.body = self.block(handler.body, scope)
 
     def statement(self, s: ast.stmt, scope: Scope | None) -> list[ast.stmt]:
         if isinstance(s, SCOPES):
@@ -161,10 +161,6 @@ class HandlerLowering:
                 return self.update(s, scope)
             case ast.If():
                 before = self.computed(s, "test", scope)
-                self.inside(s, scope)
-                return [*before, s, *self.after(s, scope)]
-            case ast.Match():
-                before = self.computed(s, "subject", scope)
                 self.inside(s, scope)
                 return [*before, s, *self.after(s, scope)]
             case ast.While() | ast.For():
@@ -311,8 +307,6 @@ def _reraising(statements: list[ast.stmt], arguments: tuple[ast.expr, ...], oute
             for field in ("body", "orelse", "finalbody"):
                 if block := getattr(s, field, None):
                     setattr(s, field, _reraising(block, arguments, outer, lowering))
-            for part in getattr(s, "cases", ()):
-                part.body = _reraising(part.body, arguments, outer, lowering)
         out.append(s)
     return out
 

@@ -272,12 +272,6 @@ class JumpLowering:
                 s.body, flags = self.block(s.body)
                 self.shielded -= 1
                 return [s], flags
-            case ast.Match():
-                flags = set()
-                for case in s.cases:
-                    case.body, more = self.block(case.body)
-                    flags |= more
-                return [s], flags
         return [s], set()
 
     def leaving(self, flags: set[str]) -> frozenset[str] | None:

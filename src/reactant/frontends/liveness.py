@@ -24,9 +24,8 @@ def arguments_of(arguments: ast.arguments) -> list[str]:
 
 
 _PLAIN = frozenset(kind for kind in vars(ast).values() if isinstance(kind, type) and issubclass(kind, ast.AST)
-                   and not issubclass(kind, (*SCOPES, *COMPREHENSIONS, ast.Name, ast.ExceptHandler, ast.MatchAs,
-                                             ast.MatchStar, ast.MatchMapping, ast.Import, ast.ImportFrom,
-                                             ast.AugAssign)))
+                   and not issubclass(kind, (*SCOPES, *COMPREHENSIONS, ast.Name, ast.ExceptHandler,
+                                             ast.Import, ast.ImportFrom, ast.AugAssign)))
 """Nodes that do what those below them do."""
 
 
@@ -57,8 +56,7 @@ def _add_names(node: ast.AST, captures: bool, found: list[tuple[str, str]]) -> N
             case ast.Import() | ast.ImportFrom():
                 found += [("write", (alias.asname or alias.name).split(".")[0]) for alias in node.names]
                 return
-            case ast.ExceptHandler(name=str() as bound) | ast.MatchAs(name=str() as bound) | ast.MatchStar(
-                    name=str() as bound) | ast.MatchMapping(rest=str() as bound):
+            case ast.ExceptHandler(name=str() as bound):
                 found.append(("write", bound))
             case ast.AugAssign(target=ast.Name(id=identifier)):
                 found.append(("read", identifier))
@@ -158,11 +156,6 @@ class Liveness:
             case ast.With():
                 inside = self.block(s.body, out, handlers | out)
                 return inside | reads(s.items)
-            case ast.Match():
-                live = out | reads([s.subject])
-                for case in s.cases:
-                    live |= self.block(case.body, out, handlers) | reads([case.pattern, case.guard])
-                return live
             case ast.Try() | ast.TryStar():
                 return self._try(s, out, handlers)
             case ast.Break() | ast.Continue():
@@ -238,11 +231,6 @@ class Binding:
                 self.block(s.finalbody, bound)
                 after = self.either(ends)
                 return None if after is None else after | writes(s.finalbody)
-            case ast.Match():
-                self.expression(s.subject, bound)
-                for case in s.cases:
-                    self.block(case.body, bound | writes([case.pattern]))
-                return bound
             case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                 self.expression(s, bound)
                 return None

@@ -15,7 +15,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from reactant.frontends.jumps import assign, at_location, falls_off, name
+from reactant.frontends.jumps import assign, at_location, name
 
 
 def _assigns(*nodes: ast.AST) -> bool:
@@ -40,11 +40,6 @@ class NamedLowering(ast.NodeTransformer):
         return f"ag__flag_{next(self.namer)}"
 
     # ---- statements --------------------------------------------------------------------------------------------
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        if not hasattr(node, "falls_off"):
-            node.falls_off = falls_off(node.body)       # as it was written
-        return self.generic_visit(node)
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
         self.generic_visit(node)

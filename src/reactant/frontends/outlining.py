@@ -82,8 +82,8 @@ def _announced(statements: list[ast.stmt], shared: frozenset[str]) -> list[ast.s
             for field in ("body", "orelse", "finalbody"):
                 if block := getattr(s, field, None):
                     setattr(s, field, _announced(block, shared))
-            for part in [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]:
-                part.body = _announced(part.body, shared)
+            for handler in getattr(s, "handlers", ()):
+                handler.body = _announced(handler.body, shared)
         if assigned:
             # A lambda of their names has their cells, and reading them is never needed.
             names = ast.Tuple([name(n) for n in sorted(assigned)], ast.Load())
@@ -140,8 +140,8 @@ class Outliner:
             for field in ("body", "orelse", "finalbody"):
                 if isinstance(getattr(s, field, None), list):
                     setattr(s, field, self.block(getattr(s, field)))
-            for part in [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]:
-                part.body = self.block(part.body)
+            for handler in getattr(s, "handlers", ()):
+                handler.body = self.block(handler.body)
         return [s]
 
     def _names(self, assigned: Names, live: Names) -> tuple[ast.expr, ast.expr]:
