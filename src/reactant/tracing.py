@@ -15,6 +15,7 @@ from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError, speaking_of
 from reactant.frontends import scipy, source_map, state
 from reactant.frontends.alternatives import Alternative
+from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.carried import alone
 from reactant.frontends.failures import failure
 from reactant.frontends.iteration import Items
@@ -204,6 +205,8 @@ class _Collector:
             return sig.map_tree(leaf.ag__content(), lambda part: self._leaf(part, counts), {})
         if type(leaf) is Alternative:
             return Result(self.add(leaf.ag__number.value()), tuple(self.session.alternatives))
+        if type(leaf) is ArrayList:
+            return sig.map_tree(list(leaf), lambda part: self._leaf(part, counts), {})
         if type(leaf) is str and TRACED_TEXT in leaf:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:

@@ -243,6 +243,23 @@ def test_rows_that_are_kept_are_not_out_of_date(program):
         reactant.jit(program).lower(U)
 
 
+class Holder:
+    def __init__(self, items):
+        self.items = items
+
+
+def rows_that_are_results(u, holder):
+    rows = [[u[0], 1.5], [u[1], 2.5]]
+    tables = [rows, [[u[2], u[3]], [0.5, u[4]]]]
+    best = max([Holder([v, 0.25]) for v in u], key=lambda h: h.items[0])
+    holder.items = rows[np.argmin(u) % 2]
+    return rows[np.argmax(u) % 2], {"a": (tables[np.argmax(u) % 2], 1)}, best.items
+
+
+def test_rows_that_are_results():
+    agree(rows_that_are_results, [(u, Holder([1.0])) for u in (U, -U)])
+
+
 def test_copies_that_are_appended():
     def program(u):
         seen, values = [], [0.0] * 10

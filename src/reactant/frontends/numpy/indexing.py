@@ -5,6 +5,7 @@ known interval already proves them in range.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from functools import lru_cache
@@ -266,7 +267,7 @@ def parse(tensor: Tensor | _Whole, items: list) -> Basic:
 def position(i: object, extent: int, axis: int) -> int | ir.Value:
     """An index along a dimension of `extent`, counted from the start: an int, or a checked 0-d int64 value."""
     if type(i) is not Tensor:
-        index = int(i)
+        index = operator.index(i)
         if not -extent <= index < extent:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
         return index + extent if index < 0 else index
