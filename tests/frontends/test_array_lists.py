@@ -1,6 +1,8 @@
 """Lists of numbers that loops index by run-time values, against plain Python; that the loops stay loops."""
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -260,6 +262,41 @@ def test_rows_that_are_results():
     agree(rows_that_are_results, [(u, Holder([1.0])) for u in (U, -U)])
 
 
+class Pair(NamedTuple):
+    a: float
+    b: int = 2
+
+    def total(self):
+        return self.a + self.b
+
+
+def rows_that_are_tuples(u):
+    k = np.argmax(u) % 2
+    rows, pairs = [(u[0], 1), (u[1], 2)], [Pair(u[2], 1), Pair(u[3], 3)]
+    grid = [[(u[0], u[1]), (u[2], u[3])], [(0.5, u[4]), (u[1], 1.5)]]
+    row, pair = rows[k], pairs[k]._replace(a=u[4])
+    alike = [row == (u[1], 2), row < (u[1], 3), [*u[:2]] == [u[0], 1.0], isinstance(row, tuple), type(pairs[k]) is Pair]
+    return row, pair, pair.total(), pairs[k].b, grid[k], grid[k][1 - k], row + (1.0,), u[row[1]], alike
+
+
+def rows_that_hold_lists(u):
+    k, rows = np.argmax(u) % 2, [([u[0], 1.5], [u[1], 2.5]), ([u[2], 3.5], [u[3], 4.5])]
+    rows[k][1][0] = u[4]
+    row = rows[k]
+    return row[0][1], rows, len(row)
+
+
+def rows_that_are_compared(u):
+    rows = [[u[0], 1.0], [u[1], 2.0]]
+    row = rows[np.argmax(u) % 2]
+    return row == [u[0], 1.0], [u[0], 1.0] == row, row != [u[1], 2.0], row == [1.0], row < [5.0], row == (u[0], 1.0)
+
+
+@pytest.mark.parametrize("program", [rows_that_are_tuples, rows_that_hold_lists, rows_that_are_compared])
+def test_rows_are_what_they_are(program):
+    agree(program, [(U,), (-U,)])
+
+
 def test_copies_that_are_appended():
     def program(u):
         seen, values = [], [0.0] * 10
@@ -459,7 +496,7 @@ def test_what_is_no_list_or_another_row_is_not_written():
             first[0] = 5.0
             return second[0]
         two_names(U)
-    with pytest.raises(reactant.ReactantError, match="A list index"):
+    with pytest.raises(TypeError, match="'tuple' object does not support item assignment"):
         reactant.jit(written_tuples)(U)
     with pytest.raises(reactant.ReactantError, match="A list index"):
         reactant.jit(written_in_one_row_that_stands_in_several_places)(U)

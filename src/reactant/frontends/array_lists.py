@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant import named_tuples
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends import chosen_items, effects
 from reactant.frontends.aliases import globals_of, reachable
@@ -24,6 +25,7 @@ from reactant.frontends.numpy import creation
 from reactant.frontends.numpy.indexing import element_steps
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.operators import ag__
 from reactant.frontends.state import Kind, Mismatch, capture, joined, kind_of, value_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -81,7 +83,9 @@ class ArrayList:
         places = (*self.places, index)
         if len(self.shape) > 1:
             _require_index(index, len(self))
-            return ArrayList(self.memory, self.kind, self.source, self.shown, places, self.root)
+            row = ArrayList(self.memory, self.kind, self.source, self.shown, places, self.root)
+            kind = type(_first(self.source, len(places)))
+            return row if kind is list else named_tuples.make(kind, row)
         found = self.memory[places]
         return Tensor.of_value(found.value(), self.kind.kind) if is_tensor(found) else found
 
@@ -114,6 +118,29 @@ class ArrayList:
 
     def __contains__(self, item: Any) -> Any:
         return any(x is item or x == item for x in self)
+
+    def compared(self, kind: str, other: Any) -> Any:
+        return getattr(ag__, kind)([*self], [*other]) if isinstance(other, (list, ArrayList)) else NotImplemented
+
+    def __eq__(self, other: object) -> Any:
+        return self.compared("Eq", other)
+
+    def __ne__(self, other: object) -> Any:
+        return self.compared("NotEq", other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self.compared("Lt", other)
+
+    def __le__(self, other: Any) -> Any:
+        return self.compared("LtE", other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self.compared("Gt", other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self.compared("GtE", other)
+
+    __hash__ = None         # as lists
 
     def copy(self) -> list:
         return list(self)
@@ -155,14 +182,30 @@ def _number(x: Any) -> Kind:
 
 
 def _shape(items: Any) -> Shape:
-    """The lengths of nested lists; raises `Mismatch` where they differ or one list stands in several places."""
+    """The lengths of nested lists; raises `Mismatch` where they, or their classes, differ."""
     inner = [x for x in items if isinstance(x, (list, tuple))]
     if not inner:
         return (len(items),)
     shapes = {_shape(x) for x in inner}
-    if len(inner) != len(items) or len(shapes) > 1:
+    if len(inner) != len(items) or len(shapes) > 1 or len(set(map(type, inner))) > 1 or not _is_plain(inner[0]):
         raise Mismatch("lists of different lengths")
     return (len(items), *shapes.pop())
+
+
+def _is_plain(row: Any) -> bool:
+    """Whether it is a list, or a tuple, that is its elements and nothing else."""
+    return type(row) in (list, tuple) or isinstance(row, tuple) and not named_tuples.beside(row)
+
+
+def _holds_lists(row: tuple) -> bool:
+    return any(isinstance(x, list) or isinstance(x, tuple) and _holds_lists(x) for x in row)
+
+
+def _first(items: Any, depth: int) -> Any:
+    """An element at that depth."""
+    for _ in range(depth):
+        items = items[0]
+    return items
 
 
 def _are_different_lists(items: Any) -> bool:
@@ -205,10 +248,18 @@ def _stacked(items: Any, wanted: Kind | None = None) -> tuple[ir.Value, Kind]:
 def get(items: list | tuple, index: Tensor) -> Any:
     """`items[index]`, the index known only at run time."""
     try:
-        value, kind = _stacked(items)
+        return _taken(items, index)
     except Mismatch:
         return chosen_items.get(items, index) if chosen_items.fit(items, index) else \
             items[index]            # raises: a list index must be known
+
+
+def _taken(items: list | tuple, index: Tensor) -> Any:
+    """`items[index]` of numbers and sequences of such; the elements of tuples keep their types."""
+    first = items[0] if items else None
+    if isinstance(first, tuple) and first and not _holds_lists(first) and len(_shape(items)) > 1:
+        return named_tuples.make(type(first), [_taken(column, index) for column in zip(*items, strict=True)])
+    value, kind = _stacked(items)
     return ArrayList(Tensor.of_value(value), kind, items, True)[index]
 
 
