@@ -102,13 +102,17 @@ def recorded(ignored: Iterable[Any] = ()) -> Iterator[Recorder]:
 
 @contextlib.contextmanager
 def watched() -> Iterator[Recorder]:
-    """Note what changes, and leave it so."""
+    """Note what changes, and leave it so: the region around has it changed, too."""
     recorder = Recorder(watches=True)
     _stack().append(recorder)
     try:
         yield recorder
     finally:
-        _stack().pop()
+        stack = _stack()
+        stack.pop()
+        for key, change in recorder.changes.items():
+            if stack and key not in stack[-1].ignored and _is_noted(change.container, stack[-1]):
+                stack[-1].changes.setdefault(key, change)
 
 
 @contextlib.contextmanager
@@ -151,8 +155,12 @@ def touch(container: Any, name: str = "") -> None:
     stack = _stack()
     if not stack or not mutable(container) and not isinstance(container, (FunctionType, type)):
         return
-    if not hasattr(type(container), "ag__depth") or stack[-1].watches or container.ag__depth != depth():
+    if _is_noted(container, stack[-1]):
         stack[-1].touch(container, name)
+
+
+def _is_noted(container: Any, recorder: Recorder) -> bool:
+    return not hasattr(type(container), "ag__depth") or recorder.watches or container.ag__depth != depth()
 
 
 def touch_variables(variables: FunctionType, names: tuple[str, ...]) -> None:

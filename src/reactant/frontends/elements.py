@@ -7,20 +7,19 @@ where an iterator stands.
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from types import CellType, FunctionType
+from types import CellType
 from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError, ReactantError
-from reactant.frontends import effects, identity
+from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
+from reactant.frontends import effects, identity, protocols
 from reactant.frontends.aliases import reachable, reachable_storages
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll
-from reactant.frontends.conversion import is_user_file
+from reactant.frontends.decisions import is_traced
 from reactant.frontends.iterators import use
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.operators import ag__
@@ -39,21 +38,23 @@ def surely_ends(iterator: Any) -> bool:
     return type(iterator) in _OF_CONTAINERS
 
 
-def begin(iterable: Any) -> Any:
-    """What gives the elements; methods of the user's classes are converted."""
-    method = _method(iterable, "__iter__")
-    return iter(iterable if method is None else ag__.call(method, iterable))
+class EndsAtRunTime(BaseException):
+    """Only the run knows whether there is a next element; the iterator stands as before."""
 
 
 def following(iterator: Any) -> Any:
     """The next element, or `END`."""
-    method = _method(iterator, "__next__")
-    if method is None:
+    if not protocols.is_iterator(iterator):
         return next(iterator, END)
-    try:
-        return ag__.call(method, iterator)
-    except StopIteration:
-        return END
+    trace = current_trace()
+    noted = len(trace.checks)
+    with _watched() as watch, effects.watched() as recorder:
+        there, item = ag__.call(protocols.next_of, iterator)
+    if is_traced(there):
+        del trace.checks[noted:]
+        _take_back(recorder.found(), watch.contents)
+        raise EndsAtRunTime
+    return item if there else END
 
 
 def following_unless(stopped: ir.Value, iterator: Any) -> Any:
@@ -67,30 +68,34 @@ def following_unless(stopped: ir.Value, iterator: Any) -> Any:
             found = following(iterator)
         except StagedRaise:
             found = END
-        except (ReactantError, Unroll, NeedsPeeling):
+        except (ReactantError, Unroll, NeedsPeeling, EndsAtRunTime):
             raise
         except Exception as error:      # the run raises it where the loop goes on
             kind, arguments, found = type(error), error.args, END
             trace.record(ops.constant(False), lambda: kind(*arguments))
-    trace.checks[noted:] = [(ops.or_(ok, stopped), error, region) for ok, error, region in trace.checks[noted:]]
     changes, contents = recorder.found(), watch.contents
+    if protocols.is_iterator(iterator) and (trace.said in contents or _known_elsewhere(changes, contents)):
+        del trace.checks[noted:]
+        _take_back(changes, contents)
+        raise EndsAtRunTime
+    trace.checks[noted:] = [(ops.or_(ok, stopped), error, region) for ok, error, region in trace.checks[noted:]]
     if not changes and not contents:
         return found
-    if trace.said in contents or _method(iterator, "__next__") is not None and _known_elsewhere(changes, contents):
+    if trace.said in contents:
         raise ControlFlowError(
-            "A loop that may end at run time takes its elements from an iterator that prints, or that changes "
-            "something, for each one. Do so in the body of the loop, or write the loop with an index.")
-
-    def as_before() -> None:
-        for change in changes:
-            effects.touch(change.container)
-            effects.refill(change.container, change.before)
-        for storage, content in contents.items():
-            storage.write(content)
-
+            "A loop that may end at run time takes its elements from an iterator that prints for each one. Do so in "
+            "the body of the loop, or write the loop with an index.")
     if _known_elsewhere(changes, contents):
-        staged_if(stopped, as_before, None, (), (), ())
+        staged_if(stopped, lambda: _take_back(changes, contents), None, (), (), ())
     return found
+
+
+def _take_back(changes: list[effects.Change], contents: dict[Storage, ir.Value]) -> None:
+    for change in changes:
+        effects.touch(change.container)
+        effects.refill(change.container, change.before)
+    for storage, content in contents.items():
+        storage.write(content)
 
 
 def _known_elsewhere(changes: list[effects.Change], storages: Iterable[Storage]) -> bool:
@@ -101,11 +106,6 @@ def _known_elsewhere(changes: list[effects.Change], storages: Iterable[Storage])
         return True
     seen = reachable(roots, everywhere=True)[0] if containers else set()
     return any(id(c) in seen for c in containers)
-
-
-def _method(x: Any, name: str) -> Any:
-    found = inspect.getattr_static(type(x), name, None)
-    return found if type(found) is FunctionType and is_user_file(found.__code__.co_filename) else None
 
 
 @dataclass
@@ -132,11 +132,17 @@ def _watched() -> Iterator[_Watch]:
 def elements(iterable: Any) -> Iterable:
     """What Python's own loops run over."""
     use(iterable)
-    if _method(iterable, "__iter__") is None and _method(iterable, "__next__") is None:
-        return iterable
-    return _given(begin(iterable))
+    return _given(protocols.begin(iterable)) if protocols.iterates(iterable) else iterable
 
 
 def _given(iterator: Any) -> Iterator[Any]:
-    while (found := following(iterator)) is not END:
+    while True:
+        try:
+            found = following(iterator)
+        except EndsAtRunTime:
+            raise UnsupportedError(
+                f"How many elements an iterator of type {type(iterator).__name__} gives is known only at run time. "
+                f"Loop over it with `for`, or collect its elements with list(...).") from None
+        if found is END:
+            return
         yield found

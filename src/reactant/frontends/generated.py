@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
-from reactant.frontends import branches, calls, elements, iterators, objects, operators
+from reactant.frontends import branches, calls, elements, iterators, objects, operators, protocols
 from reactant.frontends.decisions import asked, is_traced, predicate_of, undecided
 from reactant.frontends.iteration import Items, IteratorItems, ListItems, UsedUp, items_of
 from reactant.frontends.list_changes import Changes
@@ -80,15 +80,22 @@ class Generated:
 
     def source(self) -> Any:
         """What a loop runs over."""
-        if items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)):
+        if self.must_be_listed():
             self.iterable = list(ag__.iterate(self.iterable))
         items = self.items()
         return self.iterable if items is None else items
 
+    def must_be_listed(self) -> bool:
+        """Whether it is made from something of which no loop of the program can take the elements."""
+        return items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)) \
+            and not protocols.iterates(self.iterable)
+
     def begun(self) -> Any:
         """What its elements are made from, which is used up from now on: for a loop over it."""
         items = self.items()
-        if items is None:
+        if items is None and protocols.iterates(self.iterable):
+            self.iterable = protocols.begin(self.iterable)
+        elif items is None:
             self.iterable = iter(ag__.iterate(self.iterable))
         else:
             self.iterable = items if isinstance(items, UsedUp) else IteratorItems(items)
@@ -168,7 +175,7 @@ class Generated:
         """All elements: a list, or what stands for one of run-time length."""
         if not self.depends():
             return list(self)
-        if items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)):
+        if self.must_be_listed():
             self.iterable = list(ag__.iterate(self.iterable))
         position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
@@ -188,7 +195,7 @@ class Generated:
 
     def has_known_length(self) -> bool:
         items = items_of(self.iterable)
-        return items is None or not is_tensor(items.length)
+        return not protocols.iterates(self.iterable) and (items is None or not is_tensor(items.length))
 
     def first(self, *default: Any) -> Any:
         """`next` of all elements, which is the last thing that is asked."""
@@ -253,7 +260,8 @@ def _collected(generated: Generated, found: Any) -> Any:
 
     if items_of(source) is None and isinstance(found, Changes):     # something in a loop stands for the list
         turn(None)
-    elif items_of(source) is None and (nested or test is not None):     # one after the other
+    elif items_of(source) is None and (nested or test is not None) and not protocols.iterates(source):
+        # one after the other
         from reactant.frontends.loop_choice import in_one_turn  # which needs this module
         in_one_turn(undecided(), turn, (), appended=("found",))
     else:
@@ -265,12 +273,18 @@ def _collected(generated: Generated, found: Any) -> Any:
 
 def _folding(fold: Callable[..., Any], known: Callable) -> Callable:
     def applied(items: Any, /, *start: Any, **keywords: Any) -> Any:
+        items = _as_generated(items)
         if type(items) is not Generated or not items.depends() or keywords:
             return known(items, *start, **keywords)
-        if items_of(items.iterable) is None and (items.test is None or not isinstance(items.iterable, (list, tuple))):
+        if items.must_be_listed() or items.test is None and isinstance(items.iterable, (list, tuple)):
             return known(items, *start)
         return fold(items, *start)
     return applied
+
+
+def _as_generated(items: Any) -> Any:
+    """What methods of a user's class give, for a loop."""
+    return Generated(items, lambda x: x, None) if is_tracing() and protocols.iterates(items) else items
 
 
 def _summing(fold: Callable[..., Any], known: Callable) -> Callable:
@@ -283,23 +297,25 @@ def _summing(fold: Callable[..., Any], known: Callable) -> Callable:
     return applied
 
 
-def _listing(known: Callable) -> Callable:
+def _listing(function: Callable, known: Callable) -> Callable:
     def applied(*arguments: Any, **keywords: Any) -> Any:
+        if len(arguments) == 1:
+            arguments = (_as_generated(arguments[0]),)
         if arguments and is_partial(arguments[0]) and arguments[0].ndim == 1:
             arguments = (Generated(arguments[0], lambda x: x, None), *arguments[1:])
         if arguments and type(arguments[0]) is Generated and arguments[0].depends():
             items = arguments[0].listed()
-            if known in (list, tuple, deque) and type(items) is not list:
+            if function in (list, tuple, deque) and type(items) is not list:
                 if len(arguments) > 1 or keywords:
                     raise UnsupportedError("A deque with a greatest length, of a run-time number of elements. Append "
                                            "them in a loop.")
-                items.stands_for = known
+                items.stands_for = function
                 return items
             arguments = (items, *arguments[1:])
-        if known in (list, tuple, deque) and len(arguments) == 1 and not keywords and isinstance(arguments[0], Changes):
+        if function in (list, tuple, deque) and len(arguments) == 1 and not keywords and isinstance(arguments[0], Changes):
             copied = arguments[0].copy()
             if isinstance(copied, Changes):
-                copied.stands_for = known
+                copied.stands_for = function
             return copied
         return known(*arguments, **keywords)
     return applied
@@ -312,7 +328,7 @@ def _deciding(known: Callable, decisive: bool) -> Callable:
     def applied(items: Any, /) -> Any:
         if not is_tracing() or not isinstance(items, Iterator):
             return known(items)
-        iterator, found, lost = elements.begin(items), not decisive, False
+        iterator, found, lost = iter(items), not decisive, False
         while True:
             stopped = found if decisive else ag__.not_(found)
             if is_tensor(stopped):
@@ -388,6 +404,8 @@ def install() -> None:
     """Put it in place, around the builtins that are there. Done once, by `control_flow`."""
     operators.install(generated=Generated, listed=lambda elements: elements.listed())
     known = calls.REPLACEMENTS
+    for function in protocols.ITERATING:
+        known[function] = protocols.opening(function, known.get(function, function))
     known[any], known[all] = _deciding(known[any], True), _deciding(known[all], False)
     folds = {
         sum: lambda items, start=0: items.folded(start, objects.BINARY["Add"]),
@@ -400,7 +418,7 @@ def install() -> None:
         known[function] = (_summing if function is sum else _folding)(fold, known.get(function, function))
     known[sorted] = _sorting(known[sorted])
     for function in (list, tuple, deque, sorted, min, max):
-        known[function] = _listing(known.get(function, function))
+        known[function] = _listing(function, known[function])
     known[builtins.next] = _next(known[builtins.next])
     known[filter], known[map] = _filter(known[filter]), _map(known[map])
     for function in (itertools.takewhile, itertools.dropwhile):

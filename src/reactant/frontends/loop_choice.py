@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
-from reactant.frontends import decisions, effects, elements, identity, iterators, operators
+from reactant.frontends import calls, decisions, effects, elements, identity, iterators, operators, protocols
 from reactant.frontends.branches import staged_if
 from reactant.frontends.carried import BranchChangesList, NeedsPeeling, Unroll, alone
 from reactant.frontends.decisions import and_, asked, is_traced, not_, or_, predicate_of
@@ -34,6 +34,7 @@ from reactant.frontends.growth import exclusive_lists
 from reactant.frontends.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.operators import ag__
 from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace, is_tracing
@@ -253,7 +254,7 @@ def _has_tensors(item: Any) -> bool:
 def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
-    iterator, cells, lost, most = elements.begin(iterable), operators.cells_of(turn.body), 0, _options().max_unroll
+    iterator, cells, lost, most = protocols.begin(iterable), operators.cells_of(turn.body), 0, _options().max_unroll
     while True:
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
@@ -262,14 +263,39 @@ def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
                 raise unrolled_too_far(ControlFlowError(
                     "Only the run knows where a loop ends that takes its elements from an iterator, which may give any "
                     "number of them. Write the loop with `while`, or over a range or an array."), most)
-            value = elements.following_unless(predicate_of(stopped), iterator)
-        else:
-            value = elements.END if stopped else elements.following(iterator)
+        try:
+            if is_traced(stopped):
+                value = elements.following_unless(predicate_of(stopped), iterator)
+            else:
+                value = elements.END if stopped else elements.following(iterator)
+        except elements.EndsAtRunTime:
+            rest = _Rest(turn, flags)
+            return ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
         if value is elements.END:
             break
         turn.run(value, stopped)
     if lost:
         iterators.lose(iterable)
+
+
+class _Rest:
+    """Runs turns for code that does not know the variables of the loop."""
+
+    def __init__(self, turn: _Turn, flags: tuple[str, ...]):
+        self.turn, self.flags, self.cells = turn, flags, operators.cells_of(turn.body)
+
+    def run(self, value: Any) -> None:
+        effects.touch_variables(self.turn.body, tuple(n for n in self.turn.live if n in self.cells))
+        only_inside = [(self.cells[n], effects.contents(self.cells[n])) for n in self.turn.dead if n in self.cells]
+        self.turn.enter(value)
+        for cell, before in only_inside:
+            effects.refill(cell, before)
+
+    def stopped(self) -> Any:
+        return _stopped(self.cells, self.flags)
+
+
+calls.OURS.add(_Rest)
 
 
 @dataclass

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls, conversion, operators, sequences
+from reactant.frontends import calls, conversion, operators, protocols, sequences
 from reactant.frontends.calls import call, convertible
 from reactant.frontends.operators import ag__
 
@@ -54,7 +54,29 @@ def _on_first(name: str, native: Callable) -> Callable:
 UNARY = {"USub": _on_first("__neg__", operator.neg), "UAdd": _on_first("__pos__", operator.pos),
          "Invert": _on_first("__invert__", operator.invert)}
 BUILTINS = {abs: "__abs__", len: "__len__", bool: "__bool__", float: "__float__", int: "__int__",
-            complex: "__complex__", round: "__round__", next: "__next__", iter: "__iter__", reversed: "__reversed__"}
+            complex: "__complex__", round: "__round__"}
+
+
+def _next(known: Callable) -> Callable:
+    def following(iterator: Any, *default: Any) -> Any:
+        if not protocols.is_iterator(iterator):
+            return known(iterator, *default)
+        return call(protocols.next_or, iterator, *default) if default else call(type(iterator).__next__, iterator)
+    return following
+
+
+def _iter(known: Callable) -> Callable:
+    def begun(x: Any, *sentinel: Any) -> Any:
+        return known(x, *sentinel) if sentinel or not protocols.iterates(x) else protocols.begin(x)
+    return begun
+
+
+def _reversed(known: Callable) -> Callable:
+    def backwards(x: Any) -> Any:
+        if (method := method_of(type(x), "__reversed__")) is not None:
+            return call(method, x)
+        return call(protocols.Backwards, x) if protocols.is_reversed_by_index(x) else known(x)
+    return backwards
 
 
 # ---- two operands ----------------------------------------------------------------------------------------------
@@ -200,6 +222,8 @@ def inplace(kind: str, left: Any, right: Any) -> Any:
 def contains(item: Any, container: Any) -> Any:
     if (method := method_of(type(container), "__contains__")) is not None:
         return calls.REPLACEMENTS.get(bool, bool)(call(method, container, item))
+    if not hasattr(type(container), "__contains__") and protocols.iterates(container):
+        return call(any, ag__.generated(container, lambda x: ag__.or_(x is item, lambda: ag__.Eq(x, item)), None))
     return item in container
 
 
@@ -252,6 +276,8 @@ def install(tensor: type) -> None:
     operators.install(**UNARY, **BINARY, **COMPARE, context=context)
     for function, name in BUILTINS.items():
         calls.REPLACEMENTS[function] = _on_first(name, calls.REPLACEMENTS.get(function, function))
+    for function, made in ((next, _next), (iter, _iter), (reversed, _reversed)):
+        calls.REPLACEMENTS[function] = made(calls.REPLACEMENTS.get(function, function))
     calls.REPLACEMENTS[sum] = _sum
     for kind, (stem, _) in _SYMBOLS.items():
         calls.REPLACEMENTS[getattr(operator, f"__{stem}__")] = BINARY[kind]
