@@ -1,4 +1,4 @@
-"""Iteration by methods of the user's classes: what they change, and where only the run knows how many elements there are."""
+"""Iteration by methods of the user's classes: what they change, and where only the run knows where they end."""
 from __future__ import annotations
 
 import functools
@@ -69,7 +69,7 @@ def unpacked(x):
 TAKEN = {
     "list": lambda x, row: list(row), "sum": lambda x, row: sum(row), "max": lambda x, row: max(row),
     "in": lambda x, row: x[0] in row, "not in": lambda x, row: x[0] + 9 in row,
-    "reversed": lambda x, row: [v for v in reversed(row)], "zip": lambda x, row: list(zip(row, x)),
+    "reversed": lambda x, row: [v for v in reversed(row)], "zip": lambda x, row: list(zip(row, x, strict=True)),
     "enumerate": lambda x, row: list(enumerate(row)), "map": lambda x, row: list(map(lambda v: v * 2, row)),
     "any": lambda x, row: any(v > 1 for v in row), "all": lambda x, row: all(v > 0 for v in row),
     "tuple": lambda x, row: tuple(row), "dict": lambda x, row: dict(enumerate(row)),

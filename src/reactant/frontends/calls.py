@@ -280,6 +280,8 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
         converted = functools.partial(_not_converted, function)
     if trace is None:
         return converted(*arguments, **keywords)
+    if code.co_flags & inspect.CO_GENERATOR and (converted is not function or is_converted(code)):
+        return ag__.begun(function, arguments, keywords, converted(*arguments, **keywords))
     trace.begun.append(trace.noted)
     try:
         return converted(*arguments, **keywords)

@@ -29,6 +29,7 @@ from reactant.frontends import (
     identity,
     iterators,
     operators,
+    pushed,
     ragged,
     run_time_keys,
     source_map,
@@ -299,6 +300,7 @@ def install() -> None:
         call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,
         generator=_generator, grows=_grows)
     generated.install()
+    pushed.install()
     chosen_keys.install()
     run_time_keys.put_in_place()
     heaps.install()

@@ -40,6 +40,7 @@ from reactant.frontends.matching import MatchLowering
 from reactant.frontends.named import NamedLowering
 from reactant.frontends.operators import ag__
 from reactant.frontends.outlining import convert_function_body
+from reactant.frontends.yielding import PushLowering
 from reactant.records import dataclass
 
 _FUTURE_FLAGS = 0
@@ -65,7 +66,7 @@ class Conversion:
     reason: str = ""
 
 
-_conversions: dict[tuple[int, bool], Conversion] = {}
+_conversions: dict[tuple[int, bool, bool], Conversion] = {}
 _made_here: dict[int, CodeType] = {}
 _ALWAYS: set[CodeType] = set()
 _OPERATORS_CELL = CellType(ag__)
@@ -107,13 +108,14 @@ def is_converted_always(code: CodeType) -> bool:
     return code in _ALWAYS
 
 
-def convert(function: FunctionType, catching: bool = False) -> FunctionType:
+def convert(function: FunctionType, catching: bool = False, pushed: bool = False) -> FunctionType:
     """The converted function, with the original's globals, closure, defaults and attributes; the function itself where
-    it runs as it is (`reason_unconverted` says why). `catching`: for a call inside a `try` with handlers."""
+    it runs as it is (`reason_unconverted` says why). `catching`: for a call inside a `try` with handlers; `pushed`: a
+    generator that calls what takes its elements."""
     code = function.__code__
-    known = _conversions.get((id(code), catching))
+    known = _conversions.get((id(code), catching, pushed))
     if known is None:
-        known = _convert_code(function, catching)
+        known = _convert_code(function, catching, pushed)
     if known.code is None:
         return function
     cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
@@ -133,7 +135,7 @@ def is_converted(code: CodeType) -> bool:
 
 def reason_unconverted(code: CodeType) -> str:
     """Why the code of a function runs as it is; empty where it was converted or never met."""
-    known = _conversions.get((id(code), False)) or _conversions.get((id(code), True))
+    known = _conversions.get((id(code), False, False)) or _conversions.get((id(code), True, False))
     return known.reason if known is not None and known.code is None else ""
 
 
@@ -145,13 +147,13 @@ def has_jumps(code: CodeType) -> bool:
     return any(has_jumps(c) for c in code.co_consts if isinstance(c, CodeType))
 
 
-def _convert_code(function: FunctionType, catching: bool) -> Conversion:
+def _convert_code(function: FunctionType, catching: bool, pushed: bool) -> Conversion:
     code = function.__code__
-    key = id(code), catching
+    key = id(code), catching, pushed
     with _LOCK:
         if key in _conversions:
             return _conversions[key]
-        if is_converted(code):
+        if is_converted(code) and not pushed:
             done = Conversion(code, None)
         elif not is_user_file(code.co_filename) and code not in _ALWAYS:
             done = Conversion(code, None, "it belongs to a library that runs as it is")
@@ -159,7 +161,7 @@ def _convert_code(function: FunctionType, catching: bool) -> Conversion:
             done = Conversion(code, None, "it is asynchronous")
         else:
             try:
-                done = Conversion(code, _converted_code(function, catching))
+                done = Conversion(code, _converted_code(function, catching, pushed))
             except SourceUnavailable as problem:
                 done = Conversion(code, None, str(problem))
         _conversions[key] = done
@@ -168,7 +170,7 @@ def _convert_code(function: FunctionType, catching: bool) -> Conversion:
 
 # ---- making the code -------------------------------------------------------------------------------------------
 
-def _converted_code(function: FunctionType, catching: bool) -> CodeType:
+def _converted_code(function: FunctionType, catching: bool, pushed: bool) -> CodeType:
     code = function.__code__
     node = _with_warnings_off(lambda: function_node(function))
     node.decorator_list, node.returns = [], None
@@ -182,8 +184,10 @@ def _converted_code(function: FunctionType, catching: bool) -> CodeType:
     if class_name is not None:
         _Mangling(class_name).visit(node)
     node = SuppressLowering(function.__globals__).visit(_ExplicitSuper().visit(node))
-    mark_tests(node)
     namer = itertools.count(1)
+    if pushed:
+        node = PushLowering(namer).function(node)
+    mark_tests(node)
     node = NamedLowering(namer).visit(MatchLowering(namer).visit(node))
     checked: frozenset[str] = frozenset()
     if not _uses_locals(node):
@@ -200,7 +204,7 @@ def _uses_locals(node: ast.FunctionDef) -> bool:
 def _compiled(node: ast.FunctionDef, original: CodeType) -> CodeType:
     """The code object of `node`, inside a factory that gives it the original's free variables and `ag__`."""
     node.name = "ag__function"  # a name of its own: the factory must not capture the global or cell of the function
-    free = [n for n in (*original.co_freevars, "ag__") if n.isidentifier()]
+    free = [n for n in dict.fromkeys((*original.co_freevars, "ag__")) if n.isidentifier()]
     binding = ast.Assign([ast.Name(n, ast.Store()) for n in free], ast.Constant(None))
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     factory = ast.FunctionDef(name="ag__factory", args=nothing, body=[binding, node], decorator_list=[])

@@ -24,6 +24,7 @@ from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.overlay import to_python
 from reactant.frontends.numpy.tensor import is_tensor
 from reactant.frontends.operators import UNSET, ag__
+from reactant.frontends.pushed import waits
 from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import MaybeBound, Variables
 from reactant.frontends.trace import current_trace, is_tracing
@@ -88,12 +89,12 @@ class Generated:
     def must_be_listed(self) -> bool:
         """Whether it is made from something of which no loop of the program can take the elements."""
         return items_of(self.iterable) is None and not isinstance(self.iterable, (list, tuple)) \
-            and not protocols.iterates(self.iterable)
+            and not _runs(self.iterable)
 
     def begun(self) -> Any:
         """What its elements are made from, which is used up from now on: for a loop over it."""
         items = self.items()
-        if items is None and protocols.iterates(self.iterable):
+        if items is None and _runs(self.iterable):
             self.iterable = protocols.begin(self.iterable)
         elif items is None:
             self.iterable = iter(ag__.iterate(self.iterable))
@@ -195,7 +196,7 @@ class Generated:
 
     def has_known_length(self) -> bool:
         items = items_of(self.iterable)
-        return not protocols.iterates(self.iterable) and (items is None or not is_tensor(items.length))
+        return not _runs(self.iterable) and (items is None or not is_tensor(items.length))
 
     def first(self, *default: Any) -> Any:
         """`next` of all elements, which is the last thing that is asked."""
@@ -260,7 +261,7 @@ def _collected(generated: Generated, found: Any) -> Any:
 
     if items_of(source) is None and isinstance(found, Changes):     # something in a loop stands for the list
         turn(None)
-    elif items_of(source) is None and (nested or test is not None) and not protocols.iterates(source):
+    elif items_of(source) is None and (nested or test is not None) and not _runs(source):
         # one after the other
         from reactant.frontends.loop_choice import in_one_turn  # which needs this module
         in_one_turn(undecided(), turn, (), appended=("found",))
@@ -284,7 +285,12 @@ def _folding(fold: Callable[..., Any], known: Callable) -> Callable:
 
 def _as_generated(items: Any) -> Any:
     """What methods of a user's class give, for a loop."""
-    return Generated(items, lambda x: x, None) if is_tracing() and protocols.iterates(items) else items
+    return Generated(items, lambda x: x, None) if is_tracing() and _runs(items) else items
+
+
+def _runs(items: Any) -> bool:
+    """Whether a loop takes elements from methods, or a generator, of the user's that may decide at run time."""
+    return protocols.iterates(items) or waits(items)
 
 
 def _summing(fold: Callable[..., Any], known: Callable) -> Callable:
@@ -312,7 +318,8 @@ def _listing(function: Callable, known: Callable) -> Callable:
                 items.stands_for = function
                 return items
             arguments = (items, *arguments[1:])
-        if function in (list, tuple, deque) and len(arguments) == 1 and not keywords and isinstance(arguments[0], Changes):
+        if function in (list, tuple, deque) and len(arguments) == 1 and not keywords \
+                and isinstance(arguments[0], Changes):
             copied = arguments[0].copy()
             if isinstance(copied, Changes):
                 copied.stands_for = function

@@ -35,6 +35,7 @@ from reactant.frontends.iteration import FAR, Items, RestItems, RowItems, UsedUp
 from reactant.frontends.loops import Loop
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.operators import ag__
+from reactant.frontends.pushed import waits
 from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import Variables
 from reactant.frontends.trace import current_trace, is_tracing
@@ -255,6 +256,9 @@ def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
     iterator, cells, lost, most = protocols.begin(iterable), operators.cells_of(turn.body), 0, _options().max_unroll
+    rest = _Rest(turn, flags)
+    if waits(iterator):
+        return iterator.run(rest.run, rest.stopped)
     while True:
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
@@ -269,7 +273,6 @@ def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
             else:
                 value = elements.END if stopped else elements.following(iterator)
         except elements.EndsAtRunTime:
-            rest = _Rest(turn, flags)
             return ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
         if value is elements.END:
             break

@@ -221,6 +221,11 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     return function(*arguments, **keywords)
 
 
+def begun(function: FunctionType, arguments: tuple, keywords: dict, generator: Iterator) -> Iterator:
+    """The generator that the call of a function gives."""
+    return generator
+
+
 def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
     """A call of `owner.method`, a method written in C; `function` is the bound method."""
     return function(*arguments, **keywords)
@@ -446,7 +451,7 @@ class Operators:
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
         self.get_method = get_method
         self.new_dict, self.new_set = dict, set
-        self.for_each_of, self.of_each = for_each_of, of_each
+        self.for_each_of, self.of_each, self.begun = for_each_of, of_each, begun
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
         self.assert_stmt, self.raised = assert_stmt, raised
         self.grows, self.touch, self.catching, self.foreign_call = grows, touch, catching, foreign_call

@@ -1,8 +1,8 @@
 """Iteration by methods of the user's classes: `__iter__` and `__next__`, or `__getitem__` from 0 on.
 
 They run as converted code also where C code would call them (`list(x)`, `a, b = x`, `v in x`). Whether there is a next
-element may be known only at run time: then a loop over the rest is one of the compiled program. The functions below that
-say what Python does are converted like the user's.
+element may be known only at run time: then a loop over the rest is one of the compiled program. The functions below
+that say what Python does are converted like the user's.
 """
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def every_next(iterator: Any, run: Callable[[Any], None], stopped: Callable[[], 
         run(item)
 
 
-for _function in (ByIndex.__iter__, ByIndex.__next__, Backwards.__init__, Backwards.__iter__, Backwards.__next__, next_of,
-                  next_or, every_next):
+for _function in (ByIndex.__iter__, ByIndex.__next__, Backwards.__init__, Backwards.__iter__, Backwards.__next__,
+                  next_of, next_or, every_next):
     convert_always(_function)
 
 
