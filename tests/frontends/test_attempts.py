@@ -514,9 +514,55 @@ def raises_in_a_generator(x):
         return 0.0
 
 
+def raises_in_its_first_element(x):
+    try:
+        return next(generator(x))
+    except ValueError:
+        return 0.0
+
+
 def test_handlers_out_of_reach():
+    agree(raises_in_a_generator, MANY)
     with pytest.raises(reactant.ControlFlowError, match="whose handlers compiled code cannot reach"):
-        reactant.jit(raises_in_a_generator)(UP)
+        reactant.jit(raises_in_its_first_element)(UP)
+
+
+class Watching:
+    """Its `__exit__` asks for the exception, and may end it."""
+
+    def __init__(self, ends):
+        self.ends, self.caught = ends, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is not None:
+            self.caught += 1
+        return self.ends
+
+
+def watched(x, log):
+    watching, r = Watching(False), 1.0
+    try:
+        with watching:
+            r = root(x, log).sum()
+    except ValueError:
+        r = 7.0
+    return r, watching.caught
+
+
+def ended(x, log):
+    watching = Watching(True)
+    with watching:
+        root(x, log)
+    return watching.caught
+
+
+@pytest.mark.parametrize("program", [watched, ended])
+def test_what_leaving_a_context_depends_on(program):
+    with pytest.raises(reactant.ControlFlowError, match="__exit__ of Watching asks for it"):
+        reactant.jit(program)(*LOG[0])
 
 
 def suppressed(x):

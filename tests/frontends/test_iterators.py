@@ -362,8 +362,10 @@ def test_endless_generators_are_refused():
     def numbers():
         k = 0
         while True:
-            yield k
-            k += 1
+            try:
+                yield k
+            finally:
+                k += 1
 
     def halved(t):
         for k in numbers():

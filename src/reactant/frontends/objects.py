@@ -5,6 +5,7 @@ Numbers and arrays take the short way at the top of each operator; the rest foll
 """
 from __future__ import annotations
 
+import ast
 import builtins
 import dataclasses
 import functools
@@ -15,10 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends import calls, conversion, operators, protocols, sequences
 from reactant.frontends.calls import call, convertible
+from reactant.frontends.liveness import arguments_of
 from reactant.frontends.operators import ag__
+from reactant.session import SESSION
 
 PLAIN: set[type] = {int, float, complex, bool, str, bytes, list, tuple, dict, set, frozenset, range, slice, type,
                     type(None), np.ndarray, *np.sctypeDict.values()}
@@ -248,12 +251,43 @@ class _Context:
         self.manager, self.call = manager, call
 
     def __enter__(self) -> Any:
+        self.before = _pending()
         return self.call(type(self.manager).__enter__, self.manager)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> Any:
+        if kind is None and any(a is not b for a, b in zip(_pending(), self.before, strict=True)) and self.asks():
+            raise ControlFlowError(
+                f"Only the run knows whether an exception is raised inside this `with`, and __exit__ of "
+                f"{type(self.manager).__name__} asks for it, or may end it. Use `try` with `except` around what raises.")
         with ag__.shielded(ag__.attempt_around()):
             return self.call(type(self.manager).__exit__, self.manager, kind, error, trace)
+
+
+    def asks(self) -> bool:
+        """Whether leaving depends on the exception; outside of a `try` it only matters whether that goes on."""
+        used, ends = _of_exceptions(type(self.manager).__exit__)
+        return ends or used and ag__.attempt_around() is not None
+
+
+def _pending() -> tuple:
+    """What tells of exceptions that only the run knows of: what is raised in a `try`, or the last check."""
+    trace, attempt = SESSION.trace, ag__.attempt_around()
+    if trace is None or attempt is None:
+        return tuple(trace.checks[-1:][0][:1] if trace is not None and trace.checks else (None,))
+    return (attempt.state.code,)
+
+
+@functools.cache
+def _of_exceptions(method: Any) -> tuple[bool, bool]:
+    """Whether a method `__exit__` uses what it is told of an exception, and whether it may end it."""
+    if not convertible(method):
+        return False, False
+    node = conversion.function_node(method)
+    told = set(arguments_of(node.args)[1:])
+    used = any(isinstance(n, ast.Name) and n.id in told for n in ast.walk(node))
+    returned = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+    return used, any(not isinstance(value, ast.Constant) or bool(value.value) for value in returned)
 
 
 def _plainly(method: Callable, *arguments: Any) -> Any:
