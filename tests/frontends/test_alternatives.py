@@ -126,9 +126,29 @@ def missing_in_a_table(x):
     return table["A" if x[2] > 1 else "B", 0]
 
 
+class Code(enum.IntEnum):
+    FINE = 0
+    BAD = 4
+
+
+class Bits(enum.Flag):
+    A = 1
+    B = 2
+
+
+def numbers_by_name(x):
+    code, bits, k = Code.BAD if x[0] > 1 else Code.FINE, Bits.A, int(x[1])
+    if x[1] > 0:
+        bits |= Bits.B
+    tests = [code > 2, 2 > code, code <= k, k < code, code == k, k != code]
+    return (code + 1, 10 - code, code * x[0], x[0] / (code + 1), -code, code // 3, 2**code, tests, (bits & Bits.B).value,
+            (bits ^ Bits.A).value, k + Code.BAD, k == Code.BAD)
+
+
 @pytest.mark.parametrize("program", [
     text_that_decides, function_that_is_called, status_of_a_loop, machine, member_of_an_enumeration, text_that_is_used,
-    none_or_text, counted_by_name, arrays_by_name, table_of_states, places_in_a_table, missing_in_a_table],
+    none_or_text, counted_by_name, arrays_by_name, table_of_states, places_in_a_table, missing_in_a_table,
+    numbers_by_name],
     ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, ALL)

@@ -176,7 +176,7 @@ class Alternative:
     def __eq__(self, other: object) -> Any:
         if type(other) is Alternative:
             return other.ag__each(lambda value: self == value)
-        if self.ag__are_containers():
+        if self.ag__are_containers() or type(other) is Tensor:
             return self.ag__each(lambda value: ag__.Eq(value, other))
         return self.ag__is_one(lambda value: value is other or value == other)
 
@@ -218,12 +218,6 @@ class Alternative:
         trace.texts.append((Tensor.of_value(self.ag__number.value(), PYTHON), written.__getitem__))
         return f"{described} #{len(trace.texts) - 1}>"
 
-    def __add__(self, other: Any) -> Any:
-        return self.ag__each(lambda value: value + other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self.ag__each(lambda value: other + value)
-
     def __getitem__(self, index: Any) -> Any:
         return self.ag__each(lambda value: ag__.get_item(value, index))
 
@@ -244,8 +238,19 @@ def _in_place(kind: str) -> Callable[[Alternative, Any], Any]:
     return apply
 
 
+def _on_each(kind: str, mirrored: bool) -> Callable[..., Any]:
+    def apply(self: Alternative, *other: Any) -> Any:
+        return self.ag__each(lambda value: getattr(ag__, kind)(*((*other, value) if mirrored else (value, *other))))
+    return apply
+
+
 for _kind, _function in operators.INPLACE.items():
     setattr(Alternative, f"__{_function.__name__}__", _in_place(_kind))
+for _kind, _function in operators.ARITHMETIC.items():       # members of `IntEnum` and `Flag` are numbers, too
+    if _kind not in ("Eq", "NotEq"):
+        setattr(Alternative, f"__{_function.__name__.strip('_')}__", _on_each(_kind, False))
+    if _kind in operators.INPLACE:
+        setattr(Alternative, f"__r{_function.__name__.strip('_')}__", _on_each(_kind, True))
 
 
 class Method:

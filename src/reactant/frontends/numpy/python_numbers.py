@@ -38,7 +38,9 @@ def both_python(x: object, y: object) -> bool:
 
 
 def _type(x: object) -> type:
-    return python_type(x.dtype) if type(x) is Tensor else type(x)
+    if type(x) is Tensor:
+        return python_type(x.dtype)
+    return next(kind for kind in _RANK if isinstance(x, kind))      # members of `IntEnum` are numbers, too
 
 
 def _value(x: object, dtype: np.dtype) -> ir.Value:
