@@ -141,8 +141,8 @@ def numbers_by_name(x):
     if x[1] > 0:
         bits |= Bits.B
     tests = [code > 2, 2 > code, code <= k, k < code, code == k, k != code]
-    return (code + 1, 10 - code, code * x[0], x[0] / (code + 1), -code, code // 3, 2**code, tests, (bits & Bits.B).value,
-            (bits ^ Bits.A).value, k + Code.BAD, k == Code.BAD)
+    return (code + 1, 10 - code, code * x[0], x[0] / (code + 1), -code, code // 3, 2**code, tests,
+            (bits & Bits.B).value, (bits ^ Bits.A).value, k + Code.BAD, k == Code.BAD)
 
 
 @pytest.mark.parametrize("program", [

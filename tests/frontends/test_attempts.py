@@ -559,7 +559,13 @@ def ended(x, log):
     return watching.caught
 
 
-@pytest.mark.parametrize("program", [watched, ended])
+def ended_around(x, log):
+    with Watching(True), Watching(False):       # the outer one does not hear of what is refused
+        root(x, log)
+    return x
+
+
+@pytest.mark.parametrize("program", [watched, ended, ended_around])
 def test_what_leaving_a_context_depends_on(program):
     with pytest.raises(reactant.ControlFlowError, match="__exit__ of Watching asks for it"):
         reactant.jit(program)(*LOG[0])

@@ -149,6 +149,23 @@ def test_protocol_and_errors_are_pythons(operation):
     assert outcome(reactant.jit) == outcome(lambda f: f)
 
 
+class Shown:
+    """NumPy's numbers make an array of it."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, 2.0])
+
+    def __radd__(self, other):
+        return "the object"
+
+
+def test_numbers_of_numpy_and_what_is_an_array():
+    assert isinstance(np.float64(1.0) + Shown(), np.ndarray) and 1.0 + Shown() == "the object"
+    with pytest.raises(reactant.ReactantError, match="would make an array"):
+        reactant.jit(lambda x: x[0] + Shown())(np.ones(2))
+    assert reactant.jit(lambda x: float(x[0]) + Shown())(np.ones(2)) == "the object"
+
+
 def test_arrays_do_not_take_objects_apart():
     class Plain:
         def __rmul__(self, other):

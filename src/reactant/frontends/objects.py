@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import ControlFlowError, UnsupportedError
+from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends import calls, conversion, operators, protocols, sequences
 from reactant.frontends.calls import call, convertible
 from reactant.frontends.liveness import arguments_of
@@ -100,7 +100,7 @@ def _protocol(left: Any, right: Any, name: str, mirrored: str) -> Any:
                                    "objects. Put the object first, or set __array_ufunc__ = None in its class.")
         method = None if numeric else getattr(kind, attribute, None)
         if method is not None:
-            follow = _of_fields if is_generated(method) else call if type(method) is FunctionType else _direct
+            follow = _of_fields if is_generated(method) else call if convertible(method) else _direct
             result = follow(method, one, other)
             if result is not NotImplemented:
                 return result
@@ -132,10 +132,16 @@ def orders(items: list) -> list:
 
 def _leaves_it(other: Any, array: Any) -> bool:
     """Whether NumPy's operators leave the work to the object."""
-    if getattr(array, "shape", ()) == ():
+    of_numpy = issubclass(array.__class__, (np.generic, np.ndarray))
+    if getattr(array, "shape", ()) == () and not (of_numpy and _becomes_array(other)):
         return True
     ufunc = getattr(type(other), "__array_ufunc__", other)
     return ufunc is None or (ufunc is other and getattr(other, "__array_priority__", 0.0) > 0.0)
+
+
+def _becomes_array(x: Any) -> bool:
+    """Whether NumPy's numbers make an array of an object."""
+    return hasattr(type(x), "__array__") or hasattr(type(x), "__len__") and hasattr(type(x), "__getitem__")
 
 
 _SYMBOLS = {"Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "MatMult": ("matmul", "@"),
@@ -256,10 +262,14 @@ class _Context:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> Any:
-        if kind is None and any(a is not b for a, b in zip(_pending(), self.before, strict=True)) and self.asks():
+        if isinstance(error, ReactantError):
+            return False                # no exception of the program
+        ours = kind is not None and kind.__module__.startswith("reactant.")     # a side of an `if` that raises
+        unsure = any(a is not b for a, b in zip(_pending(), self.before, strict=True))
+        if (ours or kind is None and unsure) and self.asks():
             raise ControlFlowError(
                 f"Only the run knows whether an exception is raised inside this `with`, and __exit__ of "
-                f"{type(self.manager).__name__} asks for it, or may end it. Use `try` with `except` around what raises.")
+                f"{type(self.manager).__name__} asks for it, or may end it. Use `try` with `except` instead.")
         with ag__.shielded(ag__.attempt_around()):
             return self.call(type(self.manager).__exit__, self.manager, kind, error, trace)
 
