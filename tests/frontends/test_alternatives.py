@@ -93,7 +93,7 @@ def counted_by_name(x):
 
 
 def arrays_by_name(x):
-    held = {"low": np.zeros(3), "high": np.ones(3, np.float32)}
+    held = {"low": np.zeros(3), "high": np.ones(3)}
     for k, v in enumerate(x):
         name = "low" if v < 1.5 else "high"
         held[name][k % 3] += v
@@ -147,11 +147,16 @@ def numbers_by_name(x):
 
 @pytest.mark.parametrize("program", [
     text_that_decides, function_that_is_called, status_of_a_loop, machine, member_of_an_enumeration, text_that_is_used,
-    none_or_text, counted_by_name, arrays_by_name, table_of_states, places_in_a_table, missing_in_a_table,
-    numbers_by_name],
-    ids=lambda f: f.__name__)
+    none_or_text, counted_by_name, arrays_by_name, places_in_a_table, numbers_by_name], ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, ALL)
+
+
+@pytest.mark.parametrize("program", [table_of_states, missing_in_a_table])
+def test_keys_that_one_path_adds_are_refused(program):
+    """Also where Python would raise a KeyError on that path."""
+    with pytest.raises(reactant.ControlFlowError, match="changes a dict of [0-9] elements differently"):
+        reactant.jit(program)(UP)
 
 
 def named(x, notes):
