@@ -56,7 +56,7 @@ from reactant.frontends.decisions import (
 from reactant.frontends.failures import failure
 from reactant.frontends.growing import Deeper, Grower, shown
 from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
-from reactant.frontends.numpy.tensor import Tensor, is_tensor
+from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor
 from reactant.frontends.operators import UNSET, Unusable, ag__
 from reactant.frontends.optional import MaybeNone, changing, is_none, known_index
 from reactant.frontends.run_time_lists import RunTimeList
@@ -219,6 +219,8 @@ def _get_item(inner: Callable) -> Callable:
             return chosen_keys.get(container, index)
         if isinstance(container, defaultdict) and is_tracing() and index not in container:
             effects.touch(container)
+        if type(container) is Tensor and container.kind == PYTHON:
+            raise TypeError(f"'{container.__class__.__name__}' object is not subscriptable")
         return inner(container, index)
     return get_item
 

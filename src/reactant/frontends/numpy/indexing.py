@@ -50,8 +50,6 @@ class Basic:
 
 def get(tensor: Tensor, key: object) -> Any:
     """`tensor[key]`."""
-    if not tensor.shape and tensor.kind == PYTHON:
-        raise TypeError(f"'{tensor.__class__.__name__}' object is not subscriptable")
     with source_map.location():
         plain = _plain(key)
         if plain is not None:
