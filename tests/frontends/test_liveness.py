@@ -20,7 +20,6 @@ FREE = {
     "lambda: (lambda a: a + b)(a)": {"a", "b"},
     "def f():\n import m.n as o, p.q\n with r as s: pass\n return m, o, p, s": {"m", "r"},
     "def f():\n try: pass\n except E as error: return error": {"E"},
-    "def f(x: T) -> U:\n match x:\n  case [y, *z]: return y, z, v": {"T", "U", "v"},
     "@d\ndef f():\n class C(B):\n  a = b\n return C": {"d", "B", "a", "b"},
 }
 
@@ -41,7 +40,6 @@ UNSURE = {
     "def f(a):\n try: x = a\n except E: y = x\n else: z = x\n return x": {"x"},
     "def f(a):\n try: x = a\n except E: return 0\n finally: y = 1\n return x + y": set(),
     "def f(a):\n with a as b: x = b\n return x + (v := 1) + v": set(),
-    "def f(a):\n match a:\n  case [b]: x = b\n return x": {"x"},
 }
 
 
