@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +17,15 @@ import reactant
 from reactant import signature
 
 
-def module_of(path: Path, text: str) -> ModuleType:
-    """The module with that text, in a file: functions without one have no source."""
+def module_of(path: Path, text: str, known: bool = False) -> ModuleType:
+    """The module with that text, in a file: functions without one have no source. `known` by its name: dataclasses look
+    for theirs."""
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    if known:
+        sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
 

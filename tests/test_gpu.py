@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
+from tests.frontends.test_loop_arrays import left_in_a_while
 from tests.support import assert_same
 
 pytestmark = pytest.mark.gpu
@@ -45,20 +46,10 @@ def test_linear_algebra(gpu):
     assert_same(products(x, y), reactant.jit(products)(x, y), rtol=1e-8, atol=1e-10)
 
 
-def stepped_until(x, least):
-    turns = 0
-    while x.sum() < least:
-        x[0] += 1.5
-        turns += 1
-        if turns % 4 == 0:
-            x = x + 0.1
-    return x, turns
-
-
 def test_loops_called_with_other_arguments(gpu):
-    compiled, x = reactant.jit(stepped_until), np.arange(5.0) / 3
+    compiled, x = reactant.jit(left_in_a_while), np.arange(5.0) / 3
     for least in (0, 1, 3, 40, 40, 3, 20):
-        assert_same(stepped_until(x.copy(), least), compiled(x.copy(), least))
+        assert_same(left_in_a_while(x.copy(), least), compiled(x.copy(), least))
 
 
 def test_incomplete_gamma_functions(gpu):

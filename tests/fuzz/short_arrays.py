@@ -3,13 +3,14 @@ mixed dtypes, helpers that change what they are given, in branches and loops. Of
 most programs do not need the most general way of being compiled."""
 from __future__ import annotations
 
-import random
 import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from tests.fuzz.short_writing import ShortWriter
 
 HEAD = """import numpy as np
 
@@ -113,11 +114,11 @@ STARTS = ("x", "x", "y", "m", "x[1:]", "x[::-1]", "m.T", "m[0]", "x[:3]", "y[:3]
           "m.diagonal()", "x[p[0]:]", "x[x > 1]", "np.broadcast_to(x, (2, 6))", "np.empty((0, 3))", "x[2]", "m[p[0]]")
 
 
-class Writer:
+class Writer(ShortWriter):
     """One program, by its seed: statements are kept where plain NumPy runs them, most of the time."""
 
     def __init__(self, seed: int):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.indices = 0
         self.families = [self.any("writes", "writes", "masks", "boxes", "numbers") for _ in range(self.any(1, 1, 2))]
         self.kinds = [self.any(*KINDS), self.any(*KINDS)]
@@ -125,12 +126,6 @@ class Writer:
             self.kinds[1] = self.kinds[0]
         self.names = [self.any(*NAMES) for _ in range(self.any(1, 2, 2, 3))]
         self.scalar = self.any("1", "2", "s", "s", "0.5", "x[0]", "p[0]", "r")
-
-    def any(self, *choices):
-        return self.random.choice(choices)
-
-    def chance(self, p):
-        return self.random.random() < p
 
     def arguments(self, number: int = 0) -> dict[str, Any]:
         rng = np.random.default_rng(number)
@@ -158,29 +153,12 @@ class Writer:
             return [head + ":", "    " + rest]
         return text.split("; ")
 
-    def block(self, depth: int, loop: bool) -> list[str]:
-        lines = []
-        for _ in range(self.any(1, 1, 2)):
-            lines += self.statement(depth, loop)
-        return ["    " + line for line in lines]
-
     def leave(self, loop: bool) -> list[str]:
         ways = ["return v", f"return {self.any(*self.names)}", f"return {self.any(*self.names)}[::-1]"]
         return [self.any(*(["break", "continue", "break", "continue"] if loop else []), *ways)]
 
     def test(self) -> str:
         return self.fill(self.any(*TESTS))
-
-    def statement(self, depth: int, loop: bool) -> list[str]:
-        kind = self.random.random()
-        if kind < 0.5 or depth == 2:
-            return self.simple()
-        if kind < 0.58:
-            return [f"if {self.test()}:", *["    " + line for line in self.leave(loop)]]
-        if kind < 0.8:
-            other = ["else:", *self.block(depth + 1, loop)] if self.chance(0.4) else []
-            return [f"if {self.test()}:", *self.block(depth + 1, loop), *other]
-        return self.loop(depth)
 
     def loop(self, depth: int) -> list[str]:
         body = self.block(depth + 1, True)

@@ -2,7 +2,6 @@
 `container_parts`, `protocol_parts`), under conditions and in loops that the run decides."""
 from __future__ import annotations
 
-import random
 import re
 import sys
 import warnings
@@ -13,6 +12,7 @@ import numpy as np
 
 from tests.fuzz import container_parts, object_parts, protocol_parts
 from tests.fuzz.object_parts import Part
+from tests.fuzz.short_writing import ShortWriter
 
 PARTS = {name: part for module in (object_parts, container_parts, protocol_parts) for name, part in vars(module).items()
          if isinstance(part, Part)}
@@ -39,21 +39,17 @@ PLAIN = ("t = {s}", "k += 1", "t = t * 0.5 + {s}", "k = p[0]", "t, k = {s}, 2", 
          "x *= 0.5", "k = k + 1 if {c} else k", "t = {s} if {c} else t")
 
 
-class Writer:
+class Writer(ShortWriter):
     """One program, by its seed: statements are kept where plain Python runs them, most of the time."""
 
+    SHARES = (0.45, 0.52, 0.78)
+
     def __init__(self, seed: int, names: tuple[str, ...] = ()):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         self.names = list(names) or self.random.sample(sorted(PARTS), self.any(1, 1, 2, 2, 3))
         self.parts = [PARTS[name] for name in self.names]
         given = [part for part in self.parts if part.argument]
         self.given = self.any(*given) if given and self.chance(0.35) else None
-
-    def any(self, *choices: Any) -> Any:
-        return self.random.choice(choices)
-
-    def chance(self, p: float) -> bool:
-        return self.random.random() < p
 
     # ---- expressions
 
@@ -90,23 +86,6 @@ class Writer:
     def leave(self, loop: bool) -> list[str]:
         ways = ["return t", "return k", f"return {self.number()}"]
         return [self.any(*(["break", "continue"] * 3 if loop else []), *ways)]
-
-    def block(self, depth: int, loop: bool) -> list[str]:
-        lines = []
-        for _ in range(self.any(1, 1, 2)):
-            lines += self.statement(depth, loop)
-        return ["    " + line for line in lines]
-
-    def statement(self, depth: int, loop: bool) -> list[str]:
-        kind = self.random.random()
-        if kind < 0.45 or depth == 2:
-            return self.simple()
-        if kind < 0.52:
-            return [f"if {self.test()}:", *["    " + line for line in self.leave(loop)]]
-        if kind < 0.78:
-            other = ["else:", *self.block(depth + 1, loop)] if self.chance(0.4) else []
-            return [f"if {self.test()}:", *self.block(depth + 1, loop), *other]
-        return self.loop(depth)
 
     def loop(self, depth: int) -> list[str]:
         body = self.block(depth + 1, True)

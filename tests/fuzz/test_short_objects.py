@@ -1,8 +1,6 @@
 """Short programs about objects and protocols (`short_objects`): results, what becomes of the arguments and exceptions
 as in plain Python, or refused."""
 import enum
-import importlib.util
-import sys
 import traceback
 import warnings
 from typing import Any
@@ -15,16 +13,7 @@ from reactant.attributes import attributes
 from reactant.errors import ReactantError
 from tests.fuzz.short_objects import Endless, Writer, arguments, outcome
 from tests.fuzz.test_short_arrays import is_early
-from tests.support import assert_same
-
-
-def loaded(path, text: str) -> Any:
-    """The module with that text, known by its name: dataclasses look for it."""
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.support import assert_same, module_of
 
 
 def opened(x: Any) -> Any:
@@ -49,11 +38,11 @@ def compare(seed: int, directory) -> str:
     """What became of a program: "equal", "refused", or "none" where Python never ends; "raises" where both raise."""
     path = directory / f"short_objects_{seed}.py"
     text = Writer(seed).program()
-    module = loaded(path, text)
+    module = module_of(path, text, known=True)
     compiled = reactant.jit(module.f)
     found = "raises"
     for number in range(3):
-        other = loaded(path, text)          # a module of its own: globals and class attributes
+        other = module_of(path, text, known=True)          # a module of its own: globals and class attributes
         theirs, mine = arguments(other.given, number), arguments(module.given, number)
         plain, run = outcome(other.f, theirs)
         if isinstance(plain, Endless):
