@@ -404,12 +404,11 @@ def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -
     handler = KINDS.get(type(owner))
     if handler is not None:
         return handler(function, arguments, keywords)
-    if _takes_apart(function):
-        return call_as_it_is(function, arguments, keywords)
     try:
         return function(*arguments, **keywords)
     except Exception as error:
-        if _is_library(function) and (ours := _in_our_words(error, function, arguments, keywords)) is not None:
+        foreign = _is_library(function) or _takes_apart(function)
+        if foreign and (ours := _in_our_words(error, function, arguments, keywords)) is not None:
             raise ours from error
         raise
 
