@@ -8,7 +8,7 @@ widest of them, as NumPy promotes.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from reactant.frontends.numpy import creation
 from reactant.frontends.numpy.indexing import element_steps
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.operators import ag__
+from reactant.frontends.operators import ARITHMETIC, ag__
 from reactant.frontends.state import Kind, Mismatch, capture, joined, kind_of, value_of
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -119,27 +119,6 @@ class ArrayList:
     def __contains__(self, item: Any) -> Any:
         return any(x is item or x == item for x in self)
 
-    def compared(self, kind: str, other: Any) -> Any:
-        return getattr(ag__, kind)([*self], [*other]) if isinstance(other, (list, ArrayList)) else NotImplemented
-
-    def __eq__(self, other: object) -> Any:
-        return self.compared("Eq", other)
-
-    def __ne__(self, other: object) -> Any:
-        return self.compared("NotEq", other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self.compared("Lt", other)
-
-    def __le__(self, other: Any) -> Any:
-        return self.compared("LtE", other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self.compared("Gt", other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self.compared("GtE", other)
-
     __hash__ = None         # as lists
 
     def copy(self) -> list:
@@ -154,6 +133,14 @@ class ArrayList:
         raise _refusal(f"is changed by list.{name}")
 
 
+def _compared(kind: str) -> Callable[[ArrayList, Any], Any]:
+    def compare(self: ArrayList, other: Any) -> Any:
+        return getattr(ag__, kind)([*self], [*other]) if isinstance(other, (list, ArrayList)) else NotImplemented
+    return compare
+
+
+for _kind in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE"):
+    setattr(ArrayList, f"__{ARITHMETIC[_kind].__name__}__", _compared(_kind))
 OURS.add(ArrayList)
 
 

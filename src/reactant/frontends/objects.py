@@ -273,7 +273,6 @@ class _Context:
         with ag__.shielded(ag__.attempt_around()):
             return self.call(type(self.manager).__exit__, self.manager, kind, error, trace)
 
-
     def asks(self) -> bool:
         """Whether leaving depends on the exception; outside of a `try` it only matters whether that goes on."""
         used, ends = _of_exceptions(type(self.manager).__exit__)
