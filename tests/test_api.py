@@ -385,9 +385,14 @@ def test_a_leaked_value_raises():
         kept.append(x * 2)
         return x
 
+    number = []
+    reactant.jit(lambda x: number.append(x.sum()))(np.ones(2))
     reactant.jit(leak)(np.ones(2))
     with pytest.raises(reactant.LeakError, match="outside the compiled call"):
         kept[0] + 1
+    for use in (np.asarray, np.sin, lambda x: float(x.sum()), bool, lambda x: x.tolist()):
+        with pytest.raises(reactant.LeakError, match="outside the compiled call"):
+            use(kept[0] if use is not bool else number[0])
 
 
 def test_exceptions_keep_their_type_and_name_the_line():
@@ -442,6 +447,68 @@ def test_lower_and_compile():
 def stretched(state, factor):
     state["x"][1:] *= factor
     return state["x"] @ state["y"]
+
+
+A, B = np.ones(3), np.arange(3.0)
+
+
+def difference_times(b, a, n=2):
+    return np.subtract(b * n, a)
+
+
+def test_calls_of_what_was_lowered():
+    """By position or by name, in the order of the function; the values that are part of the program are asked for."""
+    b, a = np.arange(3.0), np.ones(3)
+    jitted, expected = reactant.jit(difference_times), difference_times(b, a)
+    for made in (jitted.lower(b, a).compile(), jitted.lower(a=a, b=b).compile()):
+        for got in (made(b, a), made(b=b, a=a), made(a=a, b=b), made(np.arange(0, 3, 0.5)[::2], a)):
+            np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(made(b, b), b)
+    of_numbers = reactant.jit(difference_times, traced_argnames="n").lower(b, a, 5).compile()
+    np.testing.assert_array_equal(of_numbers(b, a, 7), difference_times(b, a, 7))
+    scaled = reactant.jit(lambda x, n: x * n).lower(b, 3).compile()
+    np.testing.assert_array_equal(scaled(b), scaled(n=3, x=b))
+    walker = Steps()
+    step = reactant.jit(walker.step).lower(a).compile()
+    assert step(a) == 3 and walker.at.tolist() == [1, 1, 1]
+
+
+class Steps:
+    def __init__(self):
+        self.at = np.zeros(3)
+
+    def step(self, x):
+        self.at += x
+        return self.at.sum()
+
+
+@pytest.mark.parametrize(("lowered", "given", "words"), [
+    ((B, A, 3), (B, A, 4), r"Argument 2 of difference_times is 4; it was compiled for 3\."),
+    ((B, A, 3), (B, A), r"for the arguments \(float64\[3\], float64\[3\], 3\); \(float64\[3\], float64\[3\]\) were"),
+    ((B, A), (B,), "were given"),
+    ((B, A), ([1.0, 2.0, 3.0], A), "Argument 0 of difference_times is list of 3; it was compiled for float64"),
+    ((B, A), (B.astype("f4"), A), r"is float32\[3\]; it was compiled for float64\[3\]"),
+    ((B, B), (B, A), "Argument 1 .* was compiled for the array or object of an earlier argument"),
+    ((B, 2.0), (B, np.float32(2)), "Argument 1 of difference_times is float32; it was compiled for float"),
+    ((np.ones((2, 3)), 1.0), (np.ones((3, 2)).T, 1.0), r"is float64\[2, 3\] of strides \(8, 16\)"),
+])
+def test_calls_that_do_not_fit_what_was_lowered(lowered, given, words):
+    made = reactant.jit(difference_times).lower(*lowered).compile()
+    with pytest.raises(TypeError, match=words):
+        made(*given)
+
+
+def test_trees_that_do_not_fit_what_was_lowered():
+    made = reactant.jit(lambda d: np.sum(d["a"][1]) - d["b"]).lower({"a": [A, B], "b": 1.0}).compile()
+    with pytest.raises(TypeError, match=r"A part of argument 0 of <lambda> is float64\[4\]; .* for float64\[3\]"):
+        made({"a": [A, np.ones(4)], "b": 1.0})
+    with pytest.raises(TypeError, match="is a dict with the keys 'b', 'a'; .* a dict with the keys 'a', 'b'"):
+        made({"b": 1.0, "a": [A, B]})
+
+
+def test_shapes_that_a_function_of_no_library_is_lowered_for():
+    made = reactant.jit(lambda x, mode: x * 2 if mode == "a" else x)
+    assert made.lower(jax.ShapeDtypeStruct((3,), np.float64), "a").operations()["stablehlo.multiply"] == 1
 
 
 def test_shapes_in_place_of_arrays():

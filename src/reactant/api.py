@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import jax
 
+from reactant import differences
 from reactant import signature as sig
 from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
@@ -122,7 +123,16 @@ class Jitted(LikeFunction):
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         key, _ = self._sign(args, kwargs, described=True)
-        return self._lower(key, keep=True)
+        lowered = self._lower(key, keep=True)
+        lowered.call = functools.partial(self._call_as, key)
+        return lowered
+
+    def _call_as(self, key: tuple, args: tuple, kwargs: dict) -> tuple[list, tuple, dict]:
+        """Leaves and arguments of a call of what was lowered for a signature. Raises `TypeError` for another one."""
+        args, kwargs = differences.apart(key, *differences.arranged(key, args, kwargs, self._parameters))
+        given, leaves = self._sign(args, kwargs)
+        differences.require_fitting(self.__name__, key, given)
+        return leaves, args, kwargs
 
     def lower_call(self, args: tuple, kwargs: dict) -> tuple[Lowered, list]:
         """The program for a call, and the arrays that its module takes there."""
@@ -185,8 +195,9 @@ class Jitted(LikeFunction):
             if len(self._entries) > RECOMPILE_WARNING and not self._warned:
                 self._warned = True
                 keys = list(self._entries)
-                warnings.warn(f"{self.__name__} was compiled {len(keys)} times. {_reason(keys[-2], keys[-1])}",
-                              RecompilationWarning, stacklevel=4)
+                reason = differences.reason(keys[-2], keys[-1])
+                warnings.warn(f"{self.__name__} was compiled {len(keys)} times. {reason}", RecompilationWarning,
+                              stacklevel=4)
         return entry
 
     def __repr__(self) -> str:
@@ -216,7 +227,10 @@ class BoundJitted(Jitted):
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         args, kwargs = self.arguments(args, kwargs)
-        return self.base.lower(*args, **kwargs)
+        lowered = self.base.lower(*args, **kwargs)
+        if (called := lowered.call) is not None:
+            lowered.call = lambda args, kwargs: called(*self.arguments(args, kwargs))
+        return lowered
 
     def cache_size(self) -> int:
         return self.base.cache_size()
@@ -242,25 +256,6 @@ def _parameters(function: Callable) -> dict[str, inspect.Parameter]:
         return dict(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         return {}
-
-
-def _reason(before: tuple, now: tuple) -> str:
-    """Which part of the signature changed between two compilations."""
-    for number, (a, b) in enumerate(zip(before[0], now[0], strict=False)):
-        if a != b:
-            advice = " Pass it as a float, or name it in traced_argnames." if isinstance(b, sig.Static) \
-                and isinstance(b.value, int) else ""
-            return f"The last time argument {number} changed from {_show(a)} to {_show(b)}.{advice}"
-    for (name, a), (_, b) in zip(before[1], now[1], strict=False):
-        if a != b:
-            return f"The last time argument '{name}' changed from {_show(a)} to {_show(b)}."
-    return "The last time the number of arguments or the default device changed."
-
-
-def _show(node: Any) -> str:
-    if isinstance(node, sig.Static):
-        return repr(node.value)
-    return f"{node[2]}{list(node[1])}" if node[0] in ("array", "device") else str(node[0])
 
 
 @overload

@@ -48,6 +48,8 @@ class Lowered:
         self.name, self.traced, self._bytecode, self.report = name, traced, original, report
         self.times, self.options = times, options
         self.notes: list[str] = []      # what was compiled natively
+        self.call: Callable[[tuple, dict], tuple[list, tuple, dict]] | None = None
+        """What checks the arguments of a call, and takes them apart."""
 
     @functools.cached_property
     def original(self) -> ir.Module | None:
@@ -163,6 +165,8 @@ class Compiled:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run with arguments of the signature it was lowered for."""
+        if self.lowered.call is not None:
+            return self.run(*self.lowered.call(args, kwargs))
         flat = sig.Flattener()
         for a in args:
             flat.node(a)

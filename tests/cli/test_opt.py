@@ -48,7 +48,7 @@ def test_default_pipeline_from_standard_input_gives_a_module_that_parses_again(m
     assert main(["opt", "-", "--verify"]) == 0
     once = capsys.readouterr().out
     monkeypatch.setattr("sys.stdin", io.StringIO(once))
-    assert main(["opt", "-"]) == 0
+    assert main(["opt"]) == 0
     assert capsys.readouterr().out == once
 
 

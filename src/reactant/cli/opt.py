@@ -21,7 +21,8 @@ PRINTING = "limit", "print_patterns", "verify"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="StableHLO text, bytecode or portable artifact; - reads standard input")
+    parser.add_argument("file", nargs="?", default="-",
+                        help="StableHLO text, bytecode or portable artifact; without, or for -, standard input is read")
     parser.add_argument("--pipeline", default="default", metavar="NAME,...",
                         help="what to run, in order: pipelines, passes, rule families (arithmetic), single rules "
                              "(arithmetic.add_zero or add_zero); default: the pipeline called default")

@@ -16,7 +16,8 @@ HELP = "run @main of a StableHLO file on random, zero or given inputs and print 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", help="StableHLO text, bytecode or portable artifact; - reads standard input")
+    parser.add_argument("file", nargs="?", default="-",
+                        help="StableHLO text, bytecode or portable artifact; without, or for -, standard input is read")
     values = parser.add_mutually_exclusive_group()
     values.add_argument("--inputs", nargs="+", type=Path, metavar="FILE.npy", help="one .npy file for each argument")
     values.add_argument("--zeros", action="store_true", help="all arguments zero (default: random numbers)")

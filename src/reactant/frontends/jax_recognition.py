@@ -86,8 +86,9 @@ def kind_of(function: Any) -> str:
 
 
 def brings_jax(args: tuple, kwargs: dict) -> bool:
-    """Whether an argument is an object of JAX's or of a library over JAX that is no array (a `BCOO`, a model)."""
-    return any(not isinstance(x, (jax.Array, np.generic)) and any(
+    """Whether an argument is an object of JAX's or of a library over JAX that is no array (a `BCOO`, a model), and
+    describes none."""
+    return any(not isinstance(x, (jax.Array, np.generic, jax.ShapeDtypeStruct)) and any(
         _is_jax_module(kind.__module__) or _is_jax_library(_package(kind)) for kind in type(x).__mro__[:-1])
         for x in (*args, *kwargs.values()))
 

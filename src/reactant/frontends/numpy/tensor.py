@@ -271,6 +271,8 @@ class Tensor(Sized):
             raise (ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
                               "a.all()") if what == "bool" else TypeError("only 0-dimensional arrays can be converted "
                                                                           "to Python scalars"))
+        if self.storage.region.closed:
+            raise LeakError()
         reason = source_map.why_not_converted() if what == "bool" else ""
         raise ConcreteValueNeeded(f"{what}() of a {self.dtype} value",
                                   f"This function runs as it is: {reason}." if reason else _ADVICE.get(what, ""))
@@ -317,6 +319,8 @@ class Tensor(Sized):
             array = np.array(self.numpy(), dtype=dtype)
             array.flags.writeable = False   # a write into it would not reach the traced array
             return array
+        if self.storage.region.closed:
+            raise LeakError()
         raise ConcreteValueNeeded("Making a NumPy array from a traced one",
                                   "A function that is not traced (compiled code, or a C extension) received it.")
 
