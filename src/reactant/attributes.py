@@ -9,8 +9,13 @@ HEAP_TYPE = 1 << 9
 
 def slots(x: Any) -> list[str]:
     """The names of an object's attributes that are slots of its class."""
+    return slots_of(type(x))
+
+
+def slots_of(kind: type) -> list[str]:
+    """The names of the slots of a class."""
     found = []
-    for cls in type(x).__mro__:
+    for cls in kind.__mro__:
         slots = cls.__dict__.get("__slots__", ())
         found += [_mangled(s, cls) for s in ([slots] if isinstance(slots, str) else slots)]
     return [s for s in found if s not in ("__dict__", "__weakref__")]

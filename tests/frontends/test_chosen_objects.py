@@ -277,3 +277,113 @@ def a_new_attribute(x, k):
 def test_refused(function):
     with pytest.raises(ControlFlowError, match=function.__name__):
         reactant.jit(function)(X, np.int64(1))
+
+
+# ---- attributes in slots ----------------------------------------------------------------------------------------
+
+class Dual:
+    __slots__ = ("d", "v")
+
+    def __init__(self, v, d=1.0):
+        self.v, self.d = v, d
+
+    def __mul__(self, other):
+        return Dual(self.v * other.v, self.v * other.d + self.d * other.v)
+
+    def __neg__(self):
+        return Dual(-self.v, -self.d)
+
+
+class Longer(Dual):
+    """One attribute in a slot of the class, one of a base, one in `__dict__`."""
+
+    __slots__ = ("__dict__", "length")
+
+    def __init__(self, v):
+        super().__init__(v)
+        self.length, self.name = v * 2, 1.5
+
+
+@dataclass(slots=True)
+class Mass:
+    at: np.ndarray
+    mass: float
+    turned: int = 0
+
+    def __post_init__(self):
+        if self.mass < 0.25:
+            self.mass, self.turned = 1 - self.mass, 1
+
+    def push(self, by):
+        self.at += by / self.mass
+        self.turned += 1
+
+
+@dataclass(slots=True, frozen=True)
+class Sums:
+    total: float
+    count: float = 0.0
+
+    def with_one(self, x):
+        return Sums(self.total + x, self.count + 1)
+
+
+def slots_of_one_or_another(x):
+    a = Dual(x[0])
+    b = -a if x[1] < 0.5 else a * a
+    for v in x:
+        if v > 0.5:
+            a = Dual(v, a.d + 1)
+        else:
+            a.d *= 2
+    c = Longer(x[0]) if x[2] > 0.5 else Longer(x[1])
+    if x[3] > 0.5:
+        c.name = x[3]
+        c.length = x[4]
+    return a.v, a.d, b.v, b.d, c.v, c.length, c.name
+
+
+def bodies_that_the_run_chooses(x):
+    bodies = [Mass(np.zeros(2), v) for v in x]
+    heaviest = None
+    for v in x:
+        chosen = bodies[int(v * len(bodies))]
+        chosen.push(v)
+        if heaviest is None or chosen.mass > heaviest.mass:
+            heaviest = chosen
+    heaviest.mass = x[0]
+    return [(b.at, b.mass, b.turned) for b in bodies]
+
+
+def frozen_ones_that_follow(x):
+    sums = Sums(0.0)
+    for v in x:
+        if v > 0.5:
+            sums = sums.with_one(v)
+        elif v < 0.2:
+            sums = Sums(sums.total, sums.count - 1)
+    return sums.total, sums.count
+
+
+@pytest.mark.parametrize("function", [slots_of_one_or_another, bodies_that_the_run_chooses, frozen_ones_that_follow])
+@pytest.mark.parametrize("x", [X, 1 - X, np.tile(X, 12)])
+def test_attributes_in_slots(function, x):
+    agree(function, x)
+
+
+def test_subclasses_are_not_told_of_the_class_that_objects_begin_with():
+    told = []
+
+    @dataclass(slots=True)
+    class Told:
+        x: float
+
+        def __init_subclass__(cls):
+            told.append(cls)
+
+        def __post_init__(self):
+            self.x = -self.x if self.x < 0 else self.x
+
+    told.clear()
+    assert reactant.jit(lambda x: type(Told(x[0])) is Told and Told(x[0]).x)(-X) == X[0]
+    assert not told

@@ -29,7 +29,8 @@ def pairs(x):
 
 
 def positive(x):
-    return sum(v for v in x if v > 0), sum(1 for v in x if v > 0 if v < 2), sum((v for v in x if v > 1), 10.0)
+    return sum(v for v in x if v > 0), sum(1 for v in x if v > 0 if v < 2), sum((v for v in x if v > 1), 10.0), \
+        sum((v for v in x if v > 1), start=10.0), sum(x, start=2)
 
 
 def decisions(x):

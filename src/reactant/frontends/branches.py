@@ -16,7 +16,6 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.attributes import slots
 from reactant.errors import ControlFlowError, LeakError, ReactantError
 from reactant.frontends import effects, element_copies, identity, source_map
 from reactant.frontends.aliases import (
@@ -173,7 +172,7 @@ def _entries(tree: Node, end: Node) -> Iterator[tuple[Any, Tree]]:
         return
     wanted = "key" if tree.kind == "dict" else "attribute"
     for (kind, name), child in zip(end.key[1], end.children, strict=True):
-        if kind == wanted and (kind == "key" or name not in slots(tree.original)):
+        if kind == wanted:
             yield name, child
 
 

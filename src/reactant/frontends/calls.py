@@ -328,8 +328,12 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
     after = getattr(type(made), "__post_init__", None)
     if type(initialise) is not FunctionType:
         initialise(made, *arguments, **keywords)
-    elif initialise.__code__.co_filename == "<string>" and convertible(after) and hasattr(made, "__dict__"):
+    elif initialise.__code__.co_filename == "<string>" and convertible(after):
         # A dataclass: its generated __init__ has no source, and calls self.__post_init__, which has.
+        if not hasattr(made, "__dict__"):
+            object.__setattr__(made, "__class__", _beginning(type(made)))
+            initialise(made, *arguments, **keywords)
+            return made
         made.__dict__["__post_init__"] = functools.partial(call, after, made)
         try:
             initialise(made, *arguments, **keywords)
@@ -338,6 +342,24 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
     else:
         call(initialise, made, *arguments, **keywords)
     return made
+
+
+class _Unannounced:
+    """A base whose subclasses no other base hears of."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        pass
+
+
+@functools.cache
+def _beginning(cls: type) -> type:
+    """What an object with slots is an instance of until its `__post_init__` is called."""
+    def post_init(self: Any, *arguments: Any) -> None:
+        object.__setattr__(self, "__class__", cls)
+        call(cls.__post_init__, self, *arguments)       # type: ignore[attr-defined]
+    return type(cls.__name__, (_Unannounced, cls), {"__slots__": (), "__post_init__": post_init})
 
 
 # ---- attributes, items, iteration ------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant import named_tuples
+from reactant.attributes import attributes
 from reactant.errors import ControlFlowError
 from reactant.frontends import effects, identity
 from reactant.frontends.aliases import ChosenStorage, reachable
@@ -122,7 +123,7 @@ def _parts(entry: Node, value: Any) -> Iterable[Any]:
     if entry.kind == "list":
         return value
     return named_tuples.parts(value) if entry.kind == "tuple" else \
-        (value if entry.kind == "dict" else vars(value)).values()
+        (value if entry.kind == "dict" else attributes(value)).values()
 
 
 def identities(entry: Tree, value: Any) -> Iterator[set[int]]:

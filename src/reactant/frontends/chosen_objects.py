@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.attributes import attributes
 from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends import array_lists, calls, chosen_items, effects, identity
 from reactant.frontends.alternatives import Alternative
@@ -51,8 +52,8 @@ def are_alike(items: Sequence[Any]) -> bool:
     """Whether these are objects of one class, all of whose methods are converted, with the same attributes."""
     if not 1 < len(items) <= MOST or not is_record(items[0]) or not _is_followed(type(items[0])):
         return False
-    kind, names = type(items[0]), vars(items[0]).keys()
-    return all(type(x) is kind and vars(x).keys() == names for x in items)
+    kind, names = type(items[0]), attributes(items[0]).keys()
+    return all(type(x) is kind and attributes(x).keys() == names for x in items)
 
 
 def _is_followed(kind: type) -> bool:
@@ -69,7 +70,7 @@ def _is_users(kind: type) -> bool:
         return True
     module = sys.modules.get(kind.__module__)
     by_hand = module is None        # a module that users have made
-    return "__slots__" not in vars(kind) and (by_hand or is_user_file(getattr(module, "__file__", None) or "<frozen>"))
+    return by_hand or is_user_file(getattr(module, "__file__", None) or "<frozen>")
 
 
 def fit(items: list | tuple, index: Tensor) -> bool:
@@ -101,8 +102,8 @@ def stand_in(items: Sequence[Any], place: Tensor) -> Any:
 
 
 def _fill(view: View) -> None:
-    for name in vars(view.items[0]):
-        view.made.__dict__[name] = _attribute(view, name)
+    for name in attributes(view.items[0]):
+        object.__setattr__(view.made, name, _attribute(view, name))
 
 
 def _directly(items: Sequence[Any], place: Tensor) -> tuple[tuple[Any, ...], Tensor]:
@@ -125,7 +126,7 @@ def _directly(items: Sequence[Any], place: Tensor) -> tuple[tuple[Any, ...], Ten
 
 def _attribute(view: View, name: str) -> Any:
     """An attribute of the object at the place; reading it raises where that cannot be chosen."""
-    values = [vars(x).get(name, Unusable) for x in view.items]
+    values = [attributes(x).get(name, Unusable) for x in view.items]
     first = values[0]
     if all(x is first or type(x) is type(first) in (int, bool, str) and x == first for x in values):
         return first
@@ -149,12 +150,14 @@ def set_attr(inner: Callable) -> Callable:
         if trace is None or not trace.views:
             return inner(value, owner, attribute)
         setter = inspect.getattr_static(type(owner), attribute, None)
-        if hasattr(type(setter), "__set__") and _is_one_of_several(owner, trace):
+        if hasattr(type(setter), "__set__") and type(setter) is not types.MemberDescriptorType \
+                and _is_one_of_several(owner, trace):
             if type(setter) is property and calls.convertible(setter.fset):
                 return inner(value, owner, attribute)
             raise ControlFlowError(f"'{attribute}' of one of several objects is set by a {type(setter).__name__} that "
                                    "compiled code does not follow, and only the run knows which object it is.")
-        view, before = view_of(owner), getattr(owner, "__dict__", {}).get(attribute, Unusable)
+        view = view_of(owner)
+        before = attributes(owner).get(attribute, Unusable) if view is not None else Unusable
         inner(value, owner, attribute)
         if view is None:
             _show((owner,), attribute)
@@ -184,11 +187,11 @@ def _is_one_of_several(owner: Any, trace: Trace) -> bool:
 
 def _write(view: View, name: str, value: Any) -> None:
     items, place = view.items, view.place
-    if any(view_of(x) or identity.is_linked(x) or name not in vars(x) for x in items):
+    if any(view_of(x) or identity.is_linked(x) or name not in attributes(x) for x in items):
         for k, item in enumerate(items):
             staged_if(ops.compare(place.value(), k, "EQ"), partial(ag__.set_attr, value, item, name), None)
         return
-    before = [vars(x)[name] for x in items]
+    before = [attributes(x)[name] for x in items]
     for item, old, new in zip(items, before, _replaced(before, place, value), strict=True):
         if new is not old:
             effects.touch(item)

@@ -297,6 +297,8 @@ def _summing(fold: Callable[..., Any], known: Callable) -> Callable:
     folding = _folding(fold, known)
 
     def applied(items: Any, /, *start: Any, **keywords: Any) -> Any:
+        if not start and keywords.keys() == {"start"}:
+            start, keywords = (keywords["start"],), {}
         if is_tensor(items) and items.ndim and is_tracing() and not keywords:
             items = Generated(items, lambda x: x, None)         # in order, as Python adds: a loop where they are many
         return folding(items, *start, **keywords)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import named_tuples
-from reactant.attributes import HEAP_TYPE
+from reactant.attributes import HEAP_TYPE, attributes, slots_of
 from reactant.frontends import alternatives, effects, identity
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
@@ -127,7 +128,7 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         if alternatives.is_by_number(value) and (view := identity.view_of(value)) is not None:
             possible, number = alternatives.numbers_at(view.items, view.place)
             return Node("alternative", possible, [capture(number)], value)
-        held = vars(value)
+        held = attributes(value)
         return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
     return Known(value)
 
@@ -143,9 +144,15 @@ def is_record(value: Any) -> bool:
     cls = type(value)
     if cls is types.SimpleNamespace:
         return True
-    return hasattr(value, "__dict__") and cls.__flags__ & HEAP_TYPE != 0 and not isinstance(value, (
-        type, *SIMPLE, Unusable, BaseException, Iterator, jax.Array)) and (
+    return (hasattr(value, "__dict__") or _is_of_slots(cls)) and cls.__flags__ & HEAP_TYPE != 0 and not isinstance(
+        value, (type, *SIMPLE, Unusable, BaseException, Iterator, jax.Array)) and (
             dataclasses.is_dataclass(value) or cls.__new__ is object.__new__)
+
+
+@functools.cache
+def _is_of_slots(cls: type) -> bool:
+    """Whether objects of a class of the user's have slots in place of a `__dict__`."""
+    return bool(slots_of(cls)) and cls.__module__.partition(".")[0] not in {"reactant", "jax", "jaxlib", "numpy"}
 
 
 def rebuilt(node: Node, children: list[Any]) -> Any:
@@ -172,7 +179,12 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
     if kind == "dict":
         return dict(zip(node.key[1], children, strict=True))
     made = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
-    made.__dict__.update(zip(node.key[1], children, strict=True))
+    own = slots_of(cls)
+    for name, child in zip(node.key[1], children, strict=True):
+        if name in own:
+            object.__setattr__(made, name, child)
+        else:
+            made.__dict__[name] = child
     return made
 
 
