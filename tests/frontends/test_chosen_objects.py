@@ -368,7 +368,7 @@ def frozen_ones_that_follow(x):
 @pytest.mark.parametrize("function", [slots_of_one_or_another, bodies_that_the_run_chooses, frozen_ones_that_follow])
 @pytest.mark.parametrize("x", [X, 1 - X, np.tile(X, 12)])
 def test_attributes_in_slots(function, x):
-    agree(function, x)
+    agree(function, [(x,)])
 
 
 def test_subclasses_are_not_told_of_the_class_that_objects_begin_with():

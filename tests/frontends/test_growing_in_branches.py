@@ -148,3 +148,36 @@ def test_an_if_tried_again_has_its_variables():
     """It said that x is not associated with a value."""
     with pytest.raises(ControlFlowError, match="changes a list of 2 elements differently in its branches"):
         reactant.jit(swapped_unlike)(X, X - 1, np.ones((3, 4)))
+
+
+class Lift:
+    def __init__(self, wanted):
+        self.wanted, self.floor, self.direction, self.served = wanted, 0, 1, []
+
+    def step(self):
+        if self.wanted[self.floor]:
+            self.wanted[self.floor] = False
+            self.served.append(self.floor)
+            return "open"
+        ahead = self.wanted[self.floor + 1:] if self.direction > 0 else self.wanted[:self.floor]
+        if ahead.any():
+            self.floor += self.direction
+            return "move"
+        if self.wanted.any():
+            self.direction = -self.direction
+            return "turn"
+        return "idle"
+
+
+def lift(wanted, floor, steps):
+    it = Lift(wanted)
+    it.floor = floor
+    counts = {"open": 0, "move": 0, "turn": 0, "idle": 0}
+    for _ in range(steps):
+        counts[it.step()] += 1
+    return counts, it.floor, len(it.served), sum(it.served)
+
+
+def test_a_list_beside_what_a_branch_around_changes():
+    """What is kept of the object's attributes around the inner `if` was taken for a second place of the list."""
+    agree(lift, [(np.array([1, 0, 0, 0, 1, 0, 1], bool), 3, 30)])

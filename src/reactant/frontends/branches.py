@@ -536,7 +536,7 @@ class Meeting:
             error = ControlFlowError(self.different(change, plan))
             needs_grower(change.container, error)
             raise error
-        content = assembled(plan, make)
+        content = assembled(plan, make, copied=True)
         effects.touch(change.container, change.name)
         if isinstance(content, frozenset):
             content = set(content)

@@ -373,14 +373,15 @@ def leaves_of(plan: Plan) -> Iterator[Leaf]:
             yield from leaves_of(child)
 
 
-def assembled(plan: Plan, make: Callable[[Leaf], Any]) -> Any:
-    """The Python value of a plan, `make` giving its run-time parts."""
+def assembled(plan: Plan, make: Callable[[Leaf], Any], copied: bool = False) -> Any:
+    """The Python value of a plan, `make` giving its run-time parts. copied: a copy of what a container holds, which is
+    itself none of the program's."""
     if type(plan) is Keep:
         return plan.value
     if type(plan) is Leaf:
         return make(plan)
     made = rebuilt(plan.node, [assembled(c, make) for c in plan.children])
-    if plan.node.kind in CONTAINERS:
+    if plan.node.kind in CONTAINERS and not copied:
         identity.may_be(made, (plan.node.original, plan.second), make)
     return made
 
