@@ -90,3 +90,23 @@ def test_pop_at_a_place_of_the_run(place):
 def test_index_of_an_array_of_one_element():
     check(lambda x: [1.0, x[0], x[1]].index(x[:1]), np.arange(3.0) + 5)
     check(lambda x: [1.0, x[0], x[1]].index(x[:2]), np.arange(3.0) + 5)
+
+
+def of_both_kinds(x):
+    cells = [[0.0] * 2 for _ in range(3)]
+    for k, v in enumerate(x):
+        cells[k % 3][k % 2] += v
+    numbers = [v for row in cells for v in row]
+    numbers.append(-0.25)
+    pairs = sorted([(0.0, 1), (x[0], 2), (x[1], 3)], reverse=True)
+    numbers.sort(key=lambda v: -abs(v))
+    return np.array(numbers), np.array([a * b for a, b in pairs]), sorted([1.0, x[0] * 2, 2.5])[1] * 2
+
+
+@pytest.mark.parametrize("x", [np.array([0.5, -1.5, 2.0, -0.125]), np.array([-3.0, 0.75, 0.5, 1.0])])
+def test_numbers_of_python_among_those_of_numpy(x):
+    """As after an `if`: the ones take the type of the others, where that is as precise. They were not alike."""
+    check(of_both_kinds, x)
+    for f in (lambda x: sorted([np.float32(1.0), x[0]]), lambda x: sorted([0.1, np.float32(x[0])])):
+        with pytest.raises(UnsupportedError, match="Sorting items that are not alike"):
+            reactant.jit(f)(x)

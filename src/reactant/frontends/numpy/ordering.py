@@ -13,14 +13,15 @@ import numpy as np
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import calls
 from reactant.frontends.numpy.creation import as_tensor, elements_of_one
-from reactant.frontends.numpy.python_numbers import is_python
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.objects import orders
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace, is_tracing
 
 MANY = 8
 """So many numbers are not compared one by one."""
+
+FLOAT, COMPLEX = np.dtype(float), np.dtype(complex)
 
 ADVICE = "Sort an array of keys with np.argsort and index arrays with the result."
 
@@ -212,10 +213,12 @@ def _taken(items: list, order: Any) -> list:
         raise _mixed(items)
     tensors = [wrap(i) for i in items]
     if len({(t.shape, t.dtype, t.kind) for t in tensors}) != 1:
-        raise _mixed(items)
+        if {t.kind for t in tensors} != {PYTHON, SCALAR} or {t.dtype for t in tensors} not in ({FLOAT}, {COMPLEX}):
+            raise _mixed(items)
+        tensors = [Tensor.of_value(t.value(), SCALAR) for t in tensors]     # `np.float64` is a `float`
     chosen = np.stack([as_tensor(t) for t in tensors])[order]
     made = [chosen[k] for k in range(chosen.shape[0])]
-    if is_python(first):
+    if tensors[0].kind == PYTHON:
         return [Tensor.of_value(wrap(m).value(), PYTHON) for m in made]
     if tensors[0].kind == ARRAY:
         from reactant.frontends.aliases import Picked, roots_of  # as above
