@@ -84,7 +84,11 @@ class JaxCompiled(Compiled):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run with arguments of the signature it was lowered for, static ones included."""
-        leaves, tree, _ = argument_leaves(self.lowered.settings, args, kwargs)
+        leaves, tree, static = argument_leaves(self.lowered.settings, args, kwargs)
+        if other := [given for given in static if given not in self.lowered.static]:
+            known = ", ".join(f"{place}={value!r}" for place, _, value in self.lowered.static)
+            raise TypeError(f"{self.lowered.name} was compiled for the static values {known}; {other[0][2]!r} was "
+                            "given.")
         if tree != self.lowered.imported.in_tree:
             raise TypeError(f"{self.lowered.name} was compiled for arguments like {self.lowered.imported.in_tree}, "
                             f"not {tree}.")

@@ -221,6 +221,14 @@ def test_static_values_are_part_of_the_signature():
     assert f.cache_size() == 3
 
 
+def test_what_was_lowered_takes_its_static_values_only():
+    """It ran with those that it was compiled for, whatever was given."""
+    made = reactant.jit(lambda x, n: jnp.sin(x) * n, static_argnames="n").lower(X, n=3).compile()
+    np.testing.assert_array_equal(made(X, n=3), made(X))
+    with pytest.raises(TypeError, match=r"compiled for the static values n=3; 4 was given"):
+        made(X, n=4)
+
+
 def test_static_arguments_that_are_not_hashable_raise_as_in_jax():
     with pytest.raises(ValueError, match="Non-hashable static arguments"):
         reactant.jit(lambda x, n: x, static_argnums=1, frontend="jax")(X, [1])
