@@ -361,16 +361,21 @@ class ExpressionConversion(ast.NodeTransformer):
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         pair = at_location(ast.Tuple([node.key, node.value], ast.Load()), node)
-        pairs = self.visit(at_location(ast.ListComp(pair, node.generators), node))
-        return at_location(operator_call("new_dict", pairs), node)
+        return at_location(operator_call("new_dict", self.hashed(pair, node)), node)
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
         items = self.visit(at_location(ast.List(node.elts, ast.Load()), node))
         return at_location(operator_call("new_set", items), node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        items = self.visit(at_location(ast.ListComp(node.elt, node.generators), node))
-        return at_location(operator_call("new_set", items), node)
+        return at_location(operator_call("new_set", self.hashed(node.elt, node)), node)
+
+    def hashed(self, element: ast.expr, node: ast.DictComp | ast.SetComp) -> ast.expr:
+        """The list of what a dict or set is made of."""
+        items = at_location(ast.ListComp(element, node.generators), node)
+        if _is_generated(items):
+            return at_location(operator_call("listed", self.generated(items), ast.Constant(True)), items)
+        return self.generic_visit(items)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         if _is_generated(node):

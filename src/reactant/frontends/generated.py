@@ -172,8 +172,8 @@ class Generated:
         finally:
             scratch.erase()
 
-    def listed(self) -> Any:
-        """All elements: a list, or what stands for one of run-time length."""
+    def listed(self, hashed: bool = False) -> Any:
+        """All elements: a list, or what stands for one of run-time length. `hashed`: the hash of each is asked for."""
         if not self.depends():
             return list(self)
         if self.must_be_listed():
@@ -181,7 +181,7 @@ class Generated:
         position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
             found = list(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
-                and not self.is_long() else _collected(self, [])
+                and (hashed and not current_trace().keyed or not self.is_long()) else _collected(self, [])
         except _RunTimeTest:
             if isinstance(self.iterable, UsedUp):
                 self.iterable.stand(position)
@@ -411,7 +411,7 @@ def _while(known: Callable) -> Callable:
 
 def install() -> None:
     """Put it in place, around the builtins that are there. Done once, by `control_flow`."""
-    operators.install(generated=Generated, listed=lambda elements: elements.listed())
+    operators.install(generated=Generated, listed=Generated.listed)
     known = calls.REPLACEMENTS
     for function in protocols.ITERATING:
         known[function] = protocols.opening(function, known.get(function, function))

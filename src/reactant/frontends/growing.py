@@ -30,6 +30,7 @@ from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.operators import ag__
 from reactant.frontends.optional import present
+from reactant.frontends.repeated import is_repeated
 from reactant.frontends.run_time_lists import RunTimeList, alike, ring_place, straightened, too_long
 from reactant.frontends.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.trace import Trace, current_trace
@@ -72,6 +73,7 @@ class Element(GuardedStorage):
         raise refusal("of which an element is written in place")
 
 
+MADE_ANEW = "by objects that each turn makes, and that are no numbers or arrays"
 _SEEN = "by an array that other code sees (append a copy: x.copy())"
 
 
@@ -304,6 +306,8 @@ class Grower(Changes):
         element itself, not a part of it."""
         if type(tree) is Known and type(tree.value) is ArrayList:
             raise refusal("by a list that the loop also writes into (append a copy: list(x))")
+        if type(tree) is Known and not is_repeated(tree.value, self.loop):
+            raise refusal(MADE_ANEW)
         if type(tree) is Node:
             if tree.kind not in ("tuple", "list"):
                 raise refusal(f"by objects of type {type(tree.original).__name__} under conditions")

@@ -39,12 +39,13 @@ from reactant.frontends.carried import (
     own_copies,
     with_leaves,
 )
-from reactant.frontends.growing import POPS, READS, Deeper, Grower, refusal
+from reactant.frontends.growing import MADE_ANEW, POPS, READS, Deeper, Grower, refusal
 from reactant.frontends.holders import hidden_references, looks, references
 from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
+from reactant.frontends.repeated import is_repeated
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
@@ -470,6 +471,8 @@ class Growth:
         if type(leaf) is Known:
             if type(leaf.value) is ArrayList:
                 raise refusal("by a list that the loop also writes into (append a copy: list(x))")
+            if not is_repeated(leaf.value, self.loop):
+                raise refusal(MADE_ANEW)
             return leaf.value
         if type(leaf) is not Held:
             raise refusal("by something that has no value on some paths")

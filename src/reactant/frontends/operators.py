@@ -184,8 +184,8 @@ def generator(elements: Iterable) -> Iterable:
     return elements
 
 
-def listed(elements: Iterable) -> Any:
-    """A list comprehension."""
+def listed(elements: Iterable, hashed: bool = False) -> Any:
+    """A list comprehension; `hashed`: of what a dict or set is made of."""
     return list(elements)
 
 

@@ -305,7 +305,7 @@ def _of_exception(arguments: tuple) -> bool:
 
 def in_texts(value: Any) -> bool:
     """Whether this is a text that holds values of the run, or holds one."""
-    if type(value) in (list, tuple, dict):
+    if type(value) in (list, tuple, dict, set, frozenset):
         return any(map(in_texts, value.values() if type(value) is dict else value))
     return type(value) is str and TRACED_TEXT in value
 

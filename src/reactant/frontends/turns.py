@@ -29,7 +29,7 @@ def increments(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Va
     try:
         with np.errstate(all="ignore"):
             return np.broadcast_to(evaluator.value(after), turns.shape)
-    except _Unknown:
+    except (_Unknown, RecursionError):      # of long chains
         return None
 
 
@@ -42,7 +42,7 @@ def counts(index: ir.Value, turns: np.ndarray, count: ir.Value, after: ir.Value,
             for turn in turns:
                 evaluator = _Evaluator(1, {index: np.array([turn]), count: found[-1]}, steps)
                 found.append(np.broadcast_to(evaluator.value(after), (1,)))
-    except _Unknown:
+    except (_Unknown, RecursionError):
         return None
     return np.concatenate(found)
 
