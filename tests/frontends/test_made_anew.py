@@ -69,7 +69,8 @@ def dict_of_texts(x):
 
 
 def dict_of_formats(x):
-    return dict([("k" + str(i), x[i]) for i in range(TURNS)]), {str(i): {"value": x[i], "place": i} for i in range(TURNS)}
+    listed = dict([("k" + str(i), x[i]) for i in range(TURNS)])
+    return listed, {str(i): {"value": x[i], "place": i} for i in range(TURNS)}
 
 
 def dict_of_pairs(x):

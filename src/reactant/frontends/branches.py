@@ -356,16 +356,18 @@ class Meeting:
                 made[id(leaf)] = makers[id(leaf)](results)
             return made[id(leaf)]
 
+        found: dict[tuple[int, int], Any] = {}
         with identity.filled_later():
             for name, plan in plans.items():
-                self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken else assembled(plan, make))
+                self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken
+                                   else assembled(plan, make, found))
             for change, plan in objects:
-                self.refill(change, plan, make)
+                self.refill(change, plan, make, found)
         self.record(checks, results)
         if type(outcome) is Broken:
             raise outcome.error(
                 f"The two sides of an expression that is decided at run time differ: {outcome.reason}.")
-        return assembled(outcome, make)
+        return assembled(outcome, make, found)
 
     # -- what the results are
 
@@ -529,14 +531,15 @@ class Meeting:
         return (f"An `if` that is decided at run time changes {effects.describe(change)} differently in its branches: "
                 f"{plan.reason}. Use an array, or variables that are assigned in both branches.")
 
-    def refill(self, change: Change, plan: Plan, make: Callable[[Leaf], Any]) -> None:
+    def refill(self, change: Change, plan: Plan, make: Callable[[Leaf], Any],
+               found: dict[tuple[int, int], Any]) -> None:
         if type(plan) is Broken:
             if self.made_inside(change):
                 return
             error = ControlFlowError(self.different(change, plan))
             needs_grower(change.container, error)
             raise error
-        content = assembled(plan, make, copied=True)
+        content = assembled(plan, make, found, copied=True)
         effects.touch(change.container, change.name)
         if isinstance(content, frozenset):
             content = set(content)

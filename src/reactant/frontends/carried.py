@@ -92,12 +92,36 @@ def leaves(tree: Tree) -> Iterator[Tree]:
         yield tree
 
 
-def with_leaves(tree: Tree, leaves: Iterator[Any], same: Set[int] = frozenset()) -> Any:
-    """The value of a tree with other leaves. The nodes `same`, by identity, stay what they were captured from."""
-    if type(tree) is Node:
-        children = [with_leaves(c, leaves, same) for c in tree.children]
-        return tree.original if id(tree) in same else rebuilt(tree, children)
-    return next(leaves)
+def with_leaves(tree: Tree, leaves: Iterator[Any], same: Set[int] = frozenset(), made: Made | None = None) -> Any:
+    """The value of a tree with other leaves. The nodes `same`, by identity, stay what they were captured from; of
+    containers that are one, one is made."""
+    if type(tree) is not Node:
+        return next(leaves)
+    children = [with_leaves(c, leaves, same, made) for c in tree.children]
+    if id(tree) in same:
+        return tree.original
+    return rebuilt(tree, children) if made is None else made.of(tree, children)
+
+
+class Made:
+    """The containers that stand for those which a turn of a loop has left, one for each of these."""
+
+    def __init__(self, ends: dict[int, tuple[int, ...]] | None = None,
+                 found: dict[tuple[int, ...], Any] | None = None):
+        self.ends = ends        # of nodes before the loop, by identity: what they are after the turn
+        self.found: dict[tuple[int, ...], Any] = {} if found is None else found
+
+    def of(self, tree: Node, children: list[Any]) -> Any:
+        key = (id(tree.original),) if self.ends is None else self.ends.get(id(tree))
+        if key is None or tree.kind not in ("list", "dict", "object"):
+            return rebuilt(tree, children)
+        if key not in self.found:
+            self.found[key] = rebuilt(tree, children)
+        return self.found[key]
+
+    def among(self, ends: dict[int, tuple[int, ...]]) -> Made:
+        """The same containers, for a tree from before the loop."""
+        return Made(ends, self.found)
 
 
 def may_be(value: Any, entry: Tree, plan: Plan | None, meeting: Any, outside: Set[int] | None = None) -> None:
@@ -110,12 +134,25 @@ def may_be(value: Any, entry: Tree, plan: Plan | None, meeting: Any, outside: Se
     new = outside is not None and after is not None and id(after) not in outside and not identity.is_linked(after)
     if entry.kind in CONTAINERS and not new:
         identity.may_be(value, (entry.original, after), meeting)
+    elif entry.kind in CONTAINERS and identity.is_perhaps_another(after):
+        identity.may_be(value, (after,), meeting)
     if entry.kind in ("list", "tuple", "dict", "object"):
         parts = _parts(entry, value)
         plans = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) \
             else [None] * len(entry.children)
         for part, child, inner in zip(parts, entry.children, plans, strict=True):
             may_be(part, child, inner, meeting, outside)
+
+
+def may_be_elsewhere(value: Any, entry: Tree, meeting: Any) -> None:
+    """Note it of the containers in a value, where others may be what the nodes of its tree were captured from."""
+    if type(entry) is not Node:
+        return
+    if entry.kind in CONTAINERS and identity.is_perhaps_another(entry.original):
+        identity.may_be(value, (entry.original,), meeting)
+    if entry.kind in ("list", "tuple", "dict", "object"):
+        for part, child in zip(_parts(entry, value), entry.children, strict=True):
+            may_be_elsewhere(part, child, meeting)
 
 
 def _parts(entry: Node, value: Any) -> Iterable[Any]:

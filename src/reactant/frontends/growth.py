@@ -18,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError
-from reactant.frontends import calls, effects, identity
+from reactant.frontends import calls, effects, identity, loop_identity
 from reactant.frontends.aliases import (
     GuardedStorage,
     PerhapsAgain,
@@ -31,6 +31,7 @@ from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import contents_tree
 from reactant.frontends.carried import (
     NOTES,
+    Made,
     NeedsGrower,
     Slot,
     computes_from,
@@ -47,7 +48,7 @@ from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
 from reactant.frontends.repeated import is_repeated
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.state import ABSENT, Held, Known, Node, Tree, capture
+from reactant.frontends.state import ABSENT, CONTAINERS, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
 from reactant.frontends.turns import counts, increments
 from reactant.ir import ops
@@ -463,8 +464,18 @@ class Growth:
         if type(tree) is Node:
             if tree.kind == "maybe" or tree.kind != "tuple" and id(tree.original) in self.known:
                 raise refusal("by an object that other code sees")
+            if tree.kind in CONTAINERS and (identity.is_linked(tree.original) or self.is_begun_with(tree)):
+                raise refusal("by an object that a variable has held since a turn before")
             for child in tree.children:
                 self.require_fresh(child)
+
+    def is_begun_with(self, tree: Tree) -> bool:
+        """Whether this is what a variable holds when a turn begins: it may be an element of a turn before, too."""
+        parts = list(leaves(tree))
+        if not all(type(leaf) is Held for leaf in parts):
+            return False
+        values = [leaf.value for leaf in parts]
+        return any(values in loop_identity.begun_with(c.entry, iter(c.slots)) for c in self.loop.carried.values())
 
     def row(self, name: str, leaf: Tree) -> Row | Any:
         """How the elements of this part are made; a known value is the same in every turn."""
@@ -531,10 +542,9 @@ class Growth:
             held = self.loop.variables.get(name)
             if len(ends) == 1 and ends[0].storage is tensor.storage and not ends[0].steps and type(held) is Tensor \
                     and held.kind == ARRAY and not held.steps and not has_dynamic_steps(tensor):
-                for step in tensor.steps:
-                    held = held.view(step)
-                return held
-        return None
+                return _seen_through(held, tensor)
+        left = self.loop.arrays.left.get(tensor.storage)        # by a list, dict or object
+        return None if left is None or has_dynamic_steps(tensor) else _seen_through(left, tensor)
 
     def still_held(self, names: set[str]) -> list[Any]:
         """The arrays of variables that may, after the loop, be bound to what one of `names` was bound to in a turn."""
@@ -560,10 +570,12 @@ class Growth:
 
     # -- after the loop
 
-    def finish(self) -> None:
+    def finish(self, last: Made) -> None:
+        """`last`: the containers that the last turn has left."""
+        turns = [last if k == self.count - 1 else Made() for k in range(self.count)] if self.rows else []
         for name, rows in self.rows.items():
-            elements = [with_leaves(tree, iter([self.made(row, k) for row in parts]))
-                        for k in range(self.count) for tree, parts in zip(self.trees[name], rows, strict=True)]
+            elements = [with_leaves(tree, iter([self.made(row, k) for row in parts]), made=made)
+                        for k, made in enumerate(turns) for tree, parts in zip(self.trees[name], rows, strict=True)]
             extend(self.lists[name], elements)
         self.finish_grown()
 
@@ -578,6 +590,13 @@ class Growth:
         low, high = [0] * len(shape), shape[:]
         low[0], high[0] = k, k + 1
         return row.element(k, ops.reshape(ops.slice(whole, low, high), shape[1:]))
+
+
+def _seen_through(whole: Tensor, view: Tensor) -> Tensor:
+    """The part of an array that a view shows of another one."""
+    for step in view.steps:
+        whole = whole.view(step)
+    return whole
 
 
 def _is_known(value: ir.Value, known: set[ir.Value]) -> bool:

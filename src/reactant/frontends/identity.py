@@ -180,6 +180,12 @@ def is_linked(container: Any) -> bool:
     return trace is not None and any(link.made is container for link in trace.identities)
 
 
+def is_perhaps_another(container: Any) -> bool:
+    """Whether some other container may be this one."""
+    trace = Trace.current()
+    return trace is not None and any(o is container for link in trace.identities for o in link.known)
+
+
 # ---- tuples, which nobody changes: only `is` tells which one a name is bound to ----------------------------------
 
 def note_tuple(made: tuple) -> None:

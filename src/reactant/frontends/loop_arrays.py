@@ -149,6 +149,7 @@ class LoopArrays:
         self.end_tensors: dict[str, list[Tensor]] = {}
         self.ends = self.bindings()
         self.shared: dict[int, Storage] = {}
+        self.left: dict[Storage, Tensor] = {}       # what stands for those that the last turn has surely left
         self.guarded: dict[str, GuardedStorage] = {}
         self.rotations: list[Rotation] = []
         self.departures: dict[tuple[str, int], Departure] = {}
@@ -336,7 +337,12 @@ class LoopArrays:
         to before that iteration, or one made in it (arrays that share memory go on sharing it)."""
         if type(leaf) is not Held:
             return Tensor.of_value(result)
-        tensor = leaf.tensor
+        made = self.made_after(name, leaf.tensor, result)
+        if self.loop.carried[name].bound is None and not leaf.tensor.steps:
+            self.left.setdefault(leaf.tensor.storage, made)
+        return made
+
+    def made_after(self, name: str, tensor: Tensor, result: ir.Value) -> Tensor:
         if id(tensor) in self.views:
             return self.views[id(tensor)].after()
         roots = roots_of(tensor.storage)

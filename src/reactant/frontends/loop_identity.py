@@ -67,6 +67,34 @@ def kept(entry: Tree, plan: Plan) -> set[int]:
     return set().union(*map(kept, entry.children, children))
 
 
+def ends(entry: Tree, plan: Plan, runs: bool) -> dict[int, tuple[int, ...]]:
+    """What the containers in a variable are after the loop, which surely `runs` or may not: identities, by those of the
+    nodes of its tree."""
+    if type(entry) is not Node or type(plan) is not Branching or len(plan.children) != len(entry.children):
+        return {}
+    before = () if runs else (id(entry.original),)
+    found = {} if plan.second is None else {id(entry): (id(plan.second), *before)}
+    for child, inner in zip(entry.children, plan.children, strict=True):
+        found |= ends(child, inner, runs)
+    return found
+
+
+def begun_with(entry: Tree, slots: Iterator[Any]) -> list[list[Any]]:
+    """The values that the parts of each container in a variable have at the start of a turn, which carries them all."""
+    found: list[list[Any]] = []
+
+    def visit(tree: Tree) -> list[Any]:
+        if type(tree) is not Node:
+            slot = next(slots, None)
+            return [None if slot is None else slot.body]
+        values = [value for child in tree.children for value in visit(child)]
+        if tree.kind in CONTAINERS and values and all(value is not None for value in values):
+            found.append(values)
+        return values
+    visit(entry)
+    return found
+
+
 def outside(loop: Loop) -> set[int]:
     """The identities of what the variables hold before the loop."""
     return reachable([loop.variables.get(n) for n in loop.variables.cells])[0]

@@ -8,9 +8,11 @@ from jaxlib.mlir import ir
 from reactant.frontends import branches
 from reactant.frontends.carried import (
     Carried,
+    Made,
     if_defined,
     is_unset,
     leaves,
+    may_be_elsewhere,
     numeric_kind,
     python_object,
     truth_of,
@@ -60,12 +62,13 @@ def _parts(after: Tree) -> tuple[Tree, Tree]:
         else (Known(True), after)
 
 
-def end(loop: Loop, name: str, carried: Carried) -> Any:
-    """What the variable is after the loop."""
+def end(loop: Loop, name: str, carried: Carried, made: Made, meeting: Any) -> Any:
+    """What the variable is after the loop; `made`: containers that the last turn has left."""
     values = [python_object(leaf) if slot is None else loop.arrays.after(name, leaf, slot.result)
               if kind.kind == ARRAY else Tensor.of_value(slot.result, kind.kind)
               for leaf, kind, slot in zip(leaves(carried.entry), carried.kinds, carried.slots, strict=True)]
-    value = with_leaves(carried.entry, iter(values))
+    value = with_leaves(carried.entry, iter(values), made=made if carried.bound is None else None)
+    may_be_elsewhere(value, carried.entry, meeting)
     if is_unset(loop.entries[name]) or name in loop.flags:
         return value
     bound = loop.ran if carried.bound is None else carried.bound.result

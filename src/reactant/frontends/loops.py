@@ -45,6 +45,7 @@ from reactant.frontends.aliases import (
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import (
     Carried,
+    Made,
     NeedsGrower,
     NeedsPeeling,
     Slot,
@@ -559,23 +560,25 @@ class Loop:
         outside = loop_identity.outside(self) if self.surely_runs() and any(
             type(plan) is Branching for plan in plans.values()) else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
-        for name, carried in self.carried.items():
+        made = Made()       # for those that the last turn has left
+        for name, plan in plans.items():
             if name in rotated:
                 continue
-            if carried.late is not None:
-                self.variables.set(name, loop_late.end(self, name, carried))
-            elif name in plans:
-                plan = plans[name]
-                if type(plan) is Keep:
-                    self.variables.set(name, plan.value)
-                    continue
-                parts = parts_of(plan, carried.entry)
-                values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
-                    zip(parts, carried.leaves(), strict=True))]
-                value = with_leaves(carried.entry, iter(values), loop_identity.kept(carried.entry, plan))
-                self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
+            if type(plan) is Keep:
+                self.variables.set(name, plan.value)
+                continue
+            carried = self.carried[name]
+            parts = parts_of(plan, carried.entry)
+            values = [self.after(name, part, leaf, position) for position, (part, leaf) in enumerate(
+                zip(parts, carried.leaves(), strict=True))]
+            last = made.among(loop_identity.ends(carried.entry, plan, self.surely_runs()))
+            value = with_leaves(carried.entry, iter(values), loop_identity.kept(carried.entry, plan), last)
+            self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
+        for name, carried in self.carried.items():
+            if carried.late is not None and name not in rotated:
+                self.variables.set(name, loop_late.end(self, name, carried, made, plans))
         self.guard_overlaps()
-        self.growth.finish()
+        self.growth.finish(made)
         array_lists.finish(self)
         for slot, error, told in checks:
             self.trace.checks.append((slot.result, Failure(error, [s.result for s in told]), self.trace.region))

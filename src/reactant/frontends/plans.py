@@ -373,17 +373,23 @@ def leaves_of(plan: Plan) -> Iterator[Leaf]:
             yield from leaves_of(child)
 
 
-def assembled(plan: Plan, make: Callable[[Leaf], Any], copied: bool = False) -> Any:
-    """The Python value of a plan, `make` giving its run-time parts. copied: a copy of what a container holds, which is
-    itself none of the program's."""
+def assembled(plan: Plan, make: Callable[[Leaf], Any], found: dict[tuple[int, int], Any], copied: bool = False) -> Any:
+    """The Python value of a plan, `make` giving its run-time parts. `found`: what stands for containers of the two
+    paths that meet here, by their identities: what is one on both is one. copied: a copy of what a container holds,
+    which is itself none of the program's."""
     if type(plan) is Keep:
         return plan.value
     if type(plan) is Leaf:
         return make(plan)
-    made = rebuilt(plan.node, [assembled(c, make) for c in plan.children])
-    if plan.node.kind in CONTAINERS and not copied:
-        identity.may_be(made, (plan.node.original, plan.second), make)
-    return made
+    children = [assembled(c, make, found) for c in plan.children]
+    if plan.node.kind not in CONTAINERS or copied or plan.node.original is None:
+        return rebuilt(plan.node, children)
+    sides = plan.node.original, plan.second
+    key = id(sides[0]), id(sides[1])
+    if key not in found:
+        found[key] = rebuilt(plan.node, children)
+        identity.may_be(found[key], sides, make)
+    return found[key]
 
 
 def unusable(name: str, plan: Broken, where: str) -> Unusable:
