@@ -199,8 +199,20 @@ def in_a_loop_that_may_not_run(x):
     return total, a, b, a is b
 
 
+def bound_to_what_it_holds(x):
+    tally, other, total, turns = [x[0]], [0.5], 0.0, 0
+    while total < 100.0:
+        total = total + tally[0] * 2.0
+        for k in range(30):
+            tally = other
+            tally[0] += x[k]
+        turns += 1
+    return total, tally, other, turns
+
+
 @pytest.mark.parametrize("program", [
-    bound_in_both_branches, chosen_by_a_method, left_by_one_branch, in_a_loop_that_may_not_run])
+    bound_in_both_branches, chosen_by_a_method, left_by_one_branch, in_a_loop_that_may_not_run,
+    bound_to_what_it_holds])
 @pytest.mark.parametrize("x", [X, X[::-1].copy() * 1.5])
 def test_what_paths_leave_is_one(program, x):
     check(program, x)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from reactant.frontends.aliases import reachable
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import identities_after, may_be
-from reactant.frontends.plans import Branching, Keep, Plan, as_alternative, is_choosable
+from reactant.frontends.plans import Branching, Keep, Plan, as_alternative, is_choosable, originals
 from reactant.frontends.state import CONTAINERS, Node, Tree, capture
 
 if TYPE_CHECKING:
@@ -32,11 +32,17 @@ def keep(loop: Loop, names: Iterable[str]) -> bool:
 
 
 def kept_after_all(loop: Loop, branch: Branch) -> list[str]:
-    """Names that the text of the body binds anew, but this body does not (a branch that is known not to be taken): the
-    list or object they hold is changed in place, so it is carried as what it is."""
+    """Names that the text of the body binds anew, but this body does not (a branch that is known not to be taken), or
+    binds to what they hold already: the list or object is changed in place, so it is carried as what it is."""
     changed = {id(change.container) for change, _ in branch.objects}
-    return [n for n in loop.rebound if changed and n in loop.carried and n not in branch.states
-            and changed & reachable([loop.variables.get(n)])[0]]
+    all_changed = changed.union(id(change.container) for change in loop.variables.containers.values())
+
+    def stays(name: str) -> bool:
+        if name in branch.states:
+            held = all_changed.intersection(map(id, originals(loop.entries[name])))
+            return not held.isdisjoint(map(id, originals(branch.states[name])))
+        return bool(changed & reachable([loop.variables.get(name)])[0])
+    return [n for n in loop.rebound if all_changed and n in loop.carried and stays(n)]
 
 
 def unchanged(loop: Loop, name: str) -> set[int]:
