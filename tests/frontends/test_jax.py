@@ -664,6 +664,39 @@ def test_functions_are_followed_to_the_one_that_says():
     assert jax_recognition.is_jax_function(lambda x: sys.modules and second(x))
 
 
+class Layered:
+    """Only what its own methods and parts call says that it computes with JAX."""
+
+    def __init__(self, function, inner=None):
+        self.function, self.inner = function, inner
+
+    def __call__(self, x):
+        return self.function(x) * 2
+
+    def twice(self, x):
+        return self(self(x))
+
+    def within(self, x):
+        return self.inner.twice(x) + 1
+
+    def functions(self, x):
+        return self.inner(x)
+
+
+def applied(model, x):
+    return model(x) + 1
+
+
+@pytest.mark.parametrize("sine, expected", [(jnp.sin, True), (helper, True), (np.sin, False), (np.flip, False)])
+def test_methods_and_parts_of_an_object_are_followed(sine, expected):
+    layer = Layered(sine)
+    for function in (layer, layer.twice, Layered(None, layer).within, Layered(None, sine).functions,
+                     functools.partial(applied, layer), functools.partial(applied, model=layer)):
+        assert jax_recognition.is_jax_function(function) is expected
+    if expected:
+        assert_same(reactant.jit(layer.twice)(X), 2 * sine(2 * sine(X)))
+
+
 def test_cached_functions_are_what_they_cache():
     @functools.cache
     def weights(n):

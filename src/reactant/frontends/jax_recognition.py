@@ -14,7 +14,7 @@ import inspect
 import itertools
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -68,20 +68,23 @@ def kind_of(function: Any) -> str:
     first = underlying(function)
     if first is None:
         return JAX if of_jax(behind(function)) else UNKNOWN
-    looked_at, waiting = {first}, deque([first])
+    waiting = deque([(first, brought(function))])
+    looked_at = {_same_call(*waiting[0])}
     while waiting:
-        looked = waiting.popleft()
-        found, helpers = _evidence(looked)
+        looked, given = waiting.popleft()
+        found, helpers = _evidence(looked, given=given)
         if found == JAX or found and not _is_jax_library(_package(looked)):     # which use NumPy on the host
             return found
         for helper in helpers:
             inner = behind(helper)
             if of_jax(inner):
                 return JAX
-            if isinstance(inner, FunctionType) and inner not in looked_at and len(looked_at) < MOST_FUNCTIONS \
+            if isinstance(inner, FunctionType) and len(looked_at) < MOST_FUNCTIONS \
                     and _package(inner) != "reactant" and _DISPATCHER not in (inner.__module__ or ""):  # take either
-                looked_at.add(inner)
-                waiting.append(inner)
+                call = inner, brought(helper)
+                if _same_call(*call) not in looked_at:
+                    looked_at.add(_same_call(*call))
+                    waiting.append(call)
     return JAX if any(_is_jax_library(each) for each in {_package(function), *_packages_used(first)}) else UNKNOWN
 
 
@@ -132,13 +135,33 @@ def behind(function: Any) -> Any:
             return method if isinstance(method, FunctionType) and not isinstance(function, type) else None
 
 
+def brought(function: Any) -> list[Any]:
+    """The objects that a callable brings to the function behind it: what a method is of, what a partial binds."""
+    found: list[Any] = []
+    while True:
+        if isinstance(function, functools.partial):
+            found += [*function.args, *function.keywords.values()]
+            function = function.func
+        elif isinstance(function, CACHED):
+            function = function.__wrapped__
+        elif isinstance(function, MethodType):
+            return [*found, function.__self__]
+        else:
+            return found if isinstance(function, FunctionType) else [*found, function]
+
+
+def _same_call(function: FunctionType, given: Sequence[Any]) -> tuple:
+    """What calls of a Python function with objects are told apart by."""
+    return (function, *map(id, given))
+
+
 def _is_jax_module(name: Any) -> bool:
     return isinstance(name, str) and name.partition(".")[0] in ("jax", "jaxlib")
 
 
-def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Callable]]:
+def _evidence(function: FunctionType, look: bool = True, given: Sequence[Any] = ()) -> tuple[str, list[Callable]]:
     """What the function itself says, and the Python functions it may call; all of them with `look`, which is what
-    takes time."""
+    takes time. `given`: objects among its arguments."""
     numpy_loaded, ours, helpers = False, False, []
     asked = _asks(function)
     if asked == NUMPY:
@@ -166,6 +189,9 @@ def _evidence(function: FunctionType, look: bool = True) -> tuple[str, list[Call
                 helpers.append(value)
             elif look:
                 helpers += _attributes(value, code)
+        for value in (part for each in given for part in (each, *_parts(each, code))):
+            helpers += [value] if isinstance(value, (FunctionType, MethodType)) or callable(value) and of_jax(value) \
+                else _attributes(value, code)
     return (NUMPY if numpy_loaded or ours else UNKNOWN), helpers
 
 
@@ -202,7 +228,13 @@ def _attributes(value: Any, code: CodeType) -> Iterator[Callable]:
     for name in (*code.co_names, "__call__"):
         found = inspect.getattr_static(value, name, None)       # runs no code of the user's
         if isinstance(found, FunctionType) and found.__module__ != "builtins":
-            yield found
+            yield found if isinstance(value, ModuleType) else MethodType(found, value)
+
+
+def _parts(value: Any, code: CodeType) -> list[Any]:
+    """What an object holds under the names that the code asks for."""
+    held = getattr(value, "__dict__", None)
+    return [held[name] for name in code.co_names if name in held] if isinstance(held, dict) else []
 
 
 def _package(value: Any) -> str:
