@@ -89,12 +89,12 @@ PASSES: dict[str, Any] = {
     "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
 }
 
-SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "conversion", "shape", "chains", "slicing",
-                     "dynamic_slicing", "needs", "masked_updates", "indexing", "gathering", "reduction", "sums",
-                     "contraction", "convolutions", "structured", "rerolling", "sorting", "fourier", "complex_numbers",
-                     "random_bits", "solving", "factorizations", "block_systems", "low_rank", "cancellations",
-                     "toeplitz", "loop_branches", "loop_borders", "products", "bands", "blocks", "control_flow",
-                     "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
+SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "signs", "conversion", "shape", "chains",
+                     "slicing", "dynamic_slicing", "needs", "masked_updates", "indexing", "gathering", "reduction",
+                     "sums", "contraction", "convolutions", "structured", "rerolling", "sorting", "fourier",
+                     "complex_numbers", "random_bits", "solving", "factorizations", "block_systems", "low_rank",
+                     "cancellations", "toeplitz", "loop_branches", "loop_borders", "products", "bands", "blocks",
+                     "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
                     late=("loop_rows", "loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"),
                     once=True)

@@ -17,6 +17,8 @@ PROGRAMS = {
     "product": (lambda a: ops.real(ops.multiply(ops.complex(x := a(N), y := a(N)), ops.complex(y, x))),
                 {"multiply": 2, "subtract": 1}),
     "sum": (lambda a: ops.imag(ops.add(ops.complex(a(N), x := a(N)), ops.complex(a(N), x))), {"add": 1}),
+    "sum with a constant": (lambda a: ops.real(ops.multiply(ops.add(ops.convert(a(N), np.complex64), 1j), 2)),
+                            {"add": 1, "multiply": 1}),
     "conjugate": (lambda a: ops.imag(ops.conj(ops.complex(a(N), a(N)))), {"negate": 1}),
     "magnitude of real": (lambda a: ops.abs(ops.complex(a(N), 0.0)), {"abs": 1}),
 }

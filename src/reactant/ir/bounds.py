@@ -18,9 +18,9 @@ UNMOVED = "reactant.stop_gradient"
 """The mark on a value whose derivative is not wanted; the value is its operand."""
 
 
-def least(value: ir.Value) -> float:
+def least(value: ir.Value, depth: int = DEPTH) -> float:
     """A number that no element of a real value is below; elements may be NaN, and a zero may be -0. -inf: not known."""
-    return _Search().of(value, DEPTH)
+    return _Search().of(value, depth)
 
 
 class _Search:

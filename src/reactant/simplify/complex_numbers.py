@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.rewrite import match, named, once, one_of, producer, rewrite, splat, variables
+from reactant.rewrite import match, named, once, one_of, producer, rewrite, splat, users, variables
 from reactant.simplify.contents import is_splat
 
 x, y, u, v, t = variables("x y u v t")
@@ -44,11 +44,17 @@ def _again(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
     return getattr(ops, name.removeprefix("stablehlo."))(left, right)
 
 
-@rewrite(one_of(LINEAR, once(match.complex(x, y)), once(match.complex(u, v)), template="t"),
-         example=lambda a: ops.add(_c(a), _c(a)))
-def sum_of_pairs(x, y, u, v, t):
-    """complex(x, y) + complex(u, v) = complex(x + u, y + v)"""
-    return ops.complex(_again(t.name, x, u), _again(t.name, y, v))
+@rewrite(one_of(LINEAR, x, y, template="t"), dtypes="complex",
+         example=(lambda a: ops.add(_c(a), _c(a)), lambda a: ops.subtract(_c(a), 2j),
+                  lambda a: ops.add(ops.convert(a(6, dtype="float32"), "complex64"), 1j),
+                  lambda a: ops.subtract(ops.convert(a(6, dtype="float16"), "complex64"), _c(a))),
+         counter=(lambda a: ops.add(a(6, dtype="complex64"), 1j), lambda a: ops.add(_c(a), a(6, dtype="complex64")),
+                  lambda a: [w := _c(a), ops.add(w, 1j)]))
+def sum_of_pairs(x, y, t):
+    """complex(a, b) + complex(c, d) = complex(a + c, b + d), where the parts are at hand"""
+    if not (_is_pair(x) and _is_pair(y)) or any(ops.made_by(v, "complex") and users(v) > 1 for v in (x, y)):
+        return None
+    return ops.complex(*(_again(t.name, _part(x, part), _part(y, part)) for part in (0, 1)))
 
 
 @rewrite(match.negate(once(match.complex(x, y))), example=lambda a: ops.negate(_c(a)))

@@ -127,6 +127,15 @@ def dot_over_nothing_is_product(x, y, d, t, result_shape, result_dtype):
     return ops.multiply(*parts)
 
 
+@rewrite(dot(x, y), dtypes="number", by_types=True,
+         example=lambda a: ops.dot_general(a(4, 0), a(0, 3), contracting_dims=((1,), (0,))),
+         counter=lambda a: ops.dot_general(a(4, 2), a(2, 3), contracting_dims=((1,), (0,))))
+def dot_over_no_terms_is_zero(x, y, d, t):
+    """dot_general(x, y) that sums over no term = 0"""
+    extents = shape_of(x)
+    return 0 if any(extents[i] == 0 for i in d.contracting_dims[0]) else None
+
+
 @rewrite(dot(match.multiply(x, splat("c")), y), dtypes="inexact", changes="association", assumes="finite",
          example=lambda a: ops.dot_general(ops.multiply(a(4, 3), 3), a(3, 2), contracting_dims=((1,), (0,))),
          counter=lambda a: ops.dot_general(ops.multiply(a(4, 3), 3), a(3, 20), contracting_dims=((1,), (0,))))

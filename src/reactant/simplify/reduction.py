@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import is_complex, shape_of, size
 from reactant.rewrite import match, named, once, one_of, rewrite, splat, variables
@@ -63,6 +64,33 @@ def reduce_of_nothing(x, v, d, t, result_shape):
     """reduce(empty, v) = v"""
     empty = 0 in [shape_of(x)[i] for i in d]
     return ops.broadcast_in_dim(v, result_shape, ()) if empty and understood(t) else None
+
+
+def _windows(window, shape=(4, 6), **keywords):
+    return lambda a: ops.reduce_window(a(*shape), a(), "add", window, **keywords)
+
+
+@rewrite(one_of(("stablehlo.reduce_window",), x, v, window_dimensions=w, template="t"), dtypes="number",
+         changes="rounding",
+         example=(_windows((4, 6)), _windows((1, 6), window_strides=(3, 1)), _windows((1, 1), window_strides=(2, 5)),
+                  lambda a: ops.reduce_window(a(2, 5, 5, 3, dtype="float32"), -np.inf, "maximum", (1, 5, 5, 1))),
+         counter=(_windows((1, 5)), _windows((4, 6), padding=((0, 0), (0, 1))),
+                  _windows((1, 6), base_dilations=(2, 1))))
+def reduce_window_of_all(x, v, w, t, result_shape):
+    """reduce_window(x) = reduce(x) along dimensions that one window spans, where the others have windows of 1"""
+    extents, given = shape_of(x), {key: attr.decode(value) for key, value in t.attributes}
+    ones, nothing = (1,) * len(w), ((0, 0),) * len(w)
+    if not understood(t) or given.get("base_dilations", ones) != ones or 0 in (*extents, *result_shape) \
+            or tuple(map(tuple, given.get("padding", nothing))) != nothing:
+        return None
+    wide = [i for i, n in enumerate(w) if n > 1]
+    if any(w[i] != extents[i] or given.get("window_dilations", ones)[i] != 1 for i in wide):
+        return None
+    strides = [1 if i in wide else n for i, n in enumerate(given.get("window_strides", ones))]
+    read = ops.slice(x, (0,) * len(w), extents, strides)
+    if not wide:
+        return _combine(t.body, read, ops.broadcast_in_dim(v, result_shape, ()))
+    return ops.reshape(ops.reduce(read, v, wide, t.body), result_shape)
 
 
 @rewrite(reduced(x), example=lambda a: ops.reduce(a(3, 1, 4), a(), (0, 1), "add"), dtypes="number", changes="rounding",
