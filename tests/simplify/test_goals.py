@@ -89,6 +89,39 @@ def test_chains_vanish(name):
     assert short(simplified(CHAINS[name])) == {}
 
 
+def element(x, *at):
+    return ops.slice(x, at, [k + 1 for k in at])
+
+
+def turned_by_element(a):
+    """An array written element by element, as unrolled code does."""
+    x, out = a(4, 6), ops.constant(0.0, "float32", (6, 4))
+    for i in range(6):
+        for j in range(4):
+            out = update(out, element(x, 3 - j, 5 - i), i, j)
+    return out
+
+
+MOVED = {
+    "reversed by element": (lambda a: [x := a(6, 2), ops.concatenate([ops.slice(x, (k, 0), (k + 1, 2))
+                                                                      for k in range(5, -1, -1)], 0)][1],
+                            {"reverse": 1}),
+    "every other": (lambda a: [x := a(9), ops.concatenate([element(x, k) for k in range(1, 9, 2)], 0)][1],
+                    {"slice": 1}),
+    "columns": (lambda a: [x := a(3, 4), ops.concatenate([ops.reshape(ops.slice(x, (0, k), (3, k + 1)), (1, 3))
+                                                          for k in range(4)], 0)][1], {"transpose": 1}),
+    "halves of rows": (lambda a: [x := a(4, 6), ops.concatenate([
+        ops.slice(x, (k // 2, k % 2 * 3), (k // 2 + 1, k % 2 * 3 + 3)) for k in range(8)], 0)][1], {"reshape": 1}),
+    "turned": (turned_by_element, {"transpose": 1, "reverse": 1}),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MOVED))
+def test_arrays_put_together_from_parts_of_one(name):
+    builder, wanted = MOVED[name]
+    assert short(simplified(builder)) == wanted
+
+
 def test_constants_fold_through_everything():
     def program(a):
         table = ops.multiply(ops.convert(ops.iota((4,), "int32", 0), "float32"), 0.5)

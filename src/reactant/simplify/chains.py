@@ -1,5 +1,5 @@
 """Chains of slice, reverse, transpose, reshape, broadcast_in_dim and pad become the shortest chain with the same map of
-indices (see `views`): one composition law in place of a rule for every pair of them.
+indices (see `views`): one composition law in place of a rule for every pair of them. So does a concatenate of them.
 
 A rule looks at the whole chain that leads to its root, from the farthest array on of which the root is a view. It
 rewrites where that makes the program shorter, or just as long and cheaper in the order of `views.weight`; so rewriting
@@ -14,7 +14,8 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of, size
 from reactant.rewrite import match, named, one_of, producer, rest, rewrite, users, variables
-from reactant.simplify.views import Chain, Step, shortest
+from reactant.simplify.indexmaps import replaced, without
+from reactant.simplify.views import Chain, Step, View, composed, plain, shortest, weight, written
 from reactant.simplify.views import result_shape as shape_after
 
 x, v, p, d = variables("x v p d")
@@ -93,6 +94,60 @@ def _shorter(value: ir.Value, step: Step, result: Shape, fill: ir.Value | None =
             continue
         best, saved = (source, found), gain
     return None if best is None else built(*best, fill)
+
+
+def _view_of(value: ir.Value) -> tuple[ir.Value, View] | None:
+    """The farthest array, pads aside, of which a value is a view, and which."""
+    chain: list[Step] = []
+    while len(chain) < LONGEST and (made := producer(value)) is not None and made.name in STEPS \
+            and made.name != "stablehlo.pad" and size(shape_of(made.operands[0])):
+        chain.append(STEPS[made.name](made))
+        value = made.operands[0]
+    view = composed(shape_of(value), tuple(chain[::-1])) if size(shape_of(value)) else None
+    return None if view is None else (value, view)
+
+
+def _joined(views: list[View], d: int) -> View | None:
+    """The view that views of one array are next to each other along dimension d, where places go on evenly."""
+    first = views[0]
+    wide = next((v for v in views if v.axes[d].extent > 1), None)
+    stride = views[1].offset - first.offset if wide is None else wide.axes[d].stride
+    place, around = first.offset, without(first.axes, {d})
+    for view in views:
+        axis = view.axes[d]
+        if view.offset != place or without(view.axes, {d}) != around or axis.extent > 1 and axis.stride != stride:
+            return None
+        place += axis.extent * stride
+    return View(replaced(first.axes, d, plain(sum(v.axes[d].extent for v in views), stride)), first.offset)
+
+
+@rewrite(match.concatenate(rest("xs"), dimension=d), made_by=VIEWS,
+         example=(lambda a: [x := a(5), ops.concatenate([ops.slice(x, (k,), (k + 1,)) for k in (4, 3, 2)], 0)][1],
+                  lambda a: [x := a(4, 6), ops.concatenate([
+                      ops.reshape(ops.slice(x, (k // 2, k % 2 * 3), (k // 2 + 1, k % 2 * 3 + 3)), (1, 3))
+                      for k in range(8)], 0)][1],
+                  lambda a: [x := a(3, 4), ops.concatenate([
+                      ops.reshape(ops.slice(x, (0, k), (3, k + 1)), (1, 3)) for k in range(4)], 0)][1]),
+         counter=(lambda a: [x := a(5), ops.concatenate([ops.slice(x, (k,), (k + 1,)) for k in (0, 1, 3)], 0)][1],
+                  lambda a: ops.concatenate([ops.slice(a(5), (k,), (k + 1,)) for k in (2, 1, 0)], 0)))
+def concatenate_of_views(xs, d, result_shape):
+    """concatenate(x[4:5], x[3:4], ...) = the shortest chain with the same map of indices, where places go on evenly"""
+    if len(xs) < 2 or not size(result_shape):
+        return None
+    views: list[View] = []
+    source: ir.Value | None = None
+    for value in xs:
+        found = _view_of(value)
+        if found is None or source is not None and found[0] != source:
+            return None
+        source = found[0]
+        views.append(found[1])
+    whole = _joined(views, d)
+    chain = None if whole is None else written(shape_of(source), whole)
+    if chain is None or len(chain) > sum(users(v) == 1 for v in xs) \
+            or weight(shape_of(source), chain)[1] > 2 * size(result_shape):
+        return None
+    return built(source, chain, None)
 
 
 @rewrite(match.slice(INNER, start_indices=starts, limit_indices=limits, strides=strides),

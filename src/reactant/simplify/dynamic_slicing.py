@@ -210,6 +210,45 @@ def updates_side_by_side(result, x, u, starts):
     return ops.concatenate([parts[a] for a in ordered], split[0])
 
 
+def _tiles(a, *lows, extents=(1, 1), shape=(2, 2)):
+    """Equal windows written one after the other into an array."""
+    x = a(*shape)
+    for low in lows:
+        x = ops.dynamic_update_slice(x, a(*extents), [ops.constant(n, np.int32) for n in low])
+    return x
+
+
+@rewrite(match.dynamic_update_slice(named("x", match.dynamic_update_slice(rest("_operands"))), u, rest("starts")),
+         example=(lambda a: _tiles(a, (0, 0), (0, 1), (1, 0), (1, 1)),
+                  lambda a: _tiles(a, (2, 3), (0, 0), (2, 0), (0, 0), (0, 3), extents=(2, 3), shape=(4, 6))),
+         counter=(lambda a: _tiles(a, (0, 0), (0, 1), (1, 0), (0, 0)),
+                  lambda a: _tiles(a, (0, 0), (0, 2), (2, 0), (2, 1), extents=(2, 2), shape=(4, 4))))
+def updates_that_tile(result, x, u, starts):
+    """updates of equal windows that tile the array in several dimensions are concatenations of concatenations"""
+    shape, extents = shape_of(x), shape_of(u)
+    if len(_cut(extents, shape)) < 2 or not size(extents) or any(n % k for n, k in zip(shape, extents, strict=True)):
+        return None
+    own, count = update_window(result), size(shape) // size(extents)
+    if own is None or count > LONGEST_CHAIN or _continued(result, extents, own):
+        return None
+    parts, array = {tuple(own[0]): u}, x
+    for _ in range(LONGEST_CHAIN):
+        owner = creation.owner(array)
+        window = window_of(owner) if type(owner) is stablehlo.DynamicUpdateSliceOp and len(parts) < count else None
+        if window is None or shape_of(owner.operands[1]) != extents:
+            break
+        parts.setdefault(tuple(window[0]), owner.operands[1])
+        array = owner.operands[0]
+    if len(parts) < count or any(n % k for low in parts for n, k in zip(low, extents, strict=True)):
+        return None
+
+    def joined(*low: int) -> ir.Value:
+        d = len(low)
+        return parts[low] if d == len(shape) else ops.concatenate(
+            [joined(*low, n) for n in range(0, shape[d], extents[d])], d)
+    return joined()
+
+
 def _cut(extents: Sequence[int], shape: Sequence[int]) -> list[int]:
     """The dimensions in which a window is not as wide as its array."""
     return [d for d, (k, whole) in enumerate(zip(extents, shape, strict=True)) if k != whole]
