@@ -59,12 +59,13 @@ SUMS = {f"stablehlo.{name}" for name in ("add", "subtract", "dot_general", "conv
 
 
 @rewrite(match.add(x, 0.0), dtypes="float",
+         example=(lambda a: ops.add(a(4), 0.0), lambda a: [w := ops.add(a(4), 0.0), ops.subtract(w, a(4))]),
          counter=(lambda a: ops.add(ops.reduce(a(3, 4), 0, [1], "add"), 0.0),
                   lambda a: ops.subtract(ops.add(a(4), 0.0), a(4))))
 def sum_with_zero(x, result):
-    """x + 0 = 0 where x is -0, and x: XLA takes x + 0 for x. Not where more is added: zeros of sums have any sign"""
+    """x + 0 = 0 where x is -0, and x: XLA takes x + 0 for x. Not where all add more: zeros of sums have any sign"""
     made = producer(x)
-    if made is not None and made.name in SUMS or any(use.owner.operation.name in SUMS for use in uses(result)):
+    if made is not None and made.name in SUMS or all(use.owner.operation.name in SUMS for use in uses(result)):
         return None
     return ops.select(ops.compare(x, 0.0, "EQ"), 0.0, x)
 
