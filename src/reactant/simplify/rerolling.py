@@ -6,6 +6,7 @@ the batching rules, with the parts stacked along a new dimension.
 """
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
@@ -14,10 +15,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.batching.engine import Batcher, batches
+from reactant.batching.rules.reduction import NEUTRAL
 from reactant.ir import creation, ops
 from reactant.ir.types import is_integer, shape_of, size
 from reactant.records import dataclass
-from reactant.rewrite import match, pure, rest, rewrite, users, variables
+from reactant.rewrite import match, one_of, pure, rest, rewrite, users, variables
 from reactant.rewrite.site import readers
 
 x, y, d = variables("x y d")
@@ -217,51 +219,74 @@ def _sum_of_products(a: Any, count: int = 8, first: bool = False) -> ir.Value:
     return total
 
 
-@rewrite(match.add(x, y), dtypes="number", changes="rounding", made_by=("stablehlo.add",),
+def _chain(op: str, dtype: str = "float32", count: int = 9):
+    """A chain of one op over the elements of an array."""
+    def build(a: Any) -> ir.Value:
+        u = a(count, dtype=dtype)
+        parts = [ops.slice(u, (i,), (i + 1,)) for i in range(count)]
+        return functools.reduce(getattr(ops, op), parts)
+    return build
+
+
+ROLLED = tuple(f"stablehlo.{n}" for n in ("add", "multiply", "maximum", "minimum", "and", "or", "xor"))
+"""Ops of which a chain may be a reduction: it does not matter in which order."""
+
+
+@rewrite(one_of(ROLLED, x, y, template="t"), changes="rounding", made_by=ROLLED,
          example=(_sum_of_products, lambda a: _sum_of_products(a, 9, True),
-                  lambda a: ops.add(_sum_of_products(a), 0)),
-         counter=(lambda a: _sum_of_products(a, 4),
+                  lambda a: ops.add(_sum_of_products(a), 0), _chain("maximum"), _chain("minimum", "int8"),
+                  _chain("and_", "bool"), _chain("or_", "uint8"), _chain("multiply", "int32"), _chain("xor", "int32")),
+         counter=(lambda a: _sum_of_products(a, 4), _chain("multiply", "float32"),
                   lambda a: [u := a(3), sum_ := ops.negate(u),
                              *[sum_ := ops.add(sum_, ops.negate(u)) for _ in range(10)]][-1],
                   lambda a: [u := a(12), sum_ := ops.slice(u, (0,), (3,)),
                              *[sum_ := ops.add(sum_, ops.slice(u, (i,), (i + 3,))) for i in range(1, 10)]][-1]))
-def sum_of_equal_computations(x, y, result, result_dtype):
-    """f(x[0]) + f(x[1]) + ... = reduce(f of all parts at once)"""
-    if not _is_long_sum(x) or any(reader.name == "stablehlo.add" for reader in readers(result)):
+def sum_of_equal_computations(x, y, t, result, result_dtype):
+    """f(x[0]) + f(x[1]) + ... = reduce(f of all parts at once); likewise maximum, minimum, and, or, xor and products of
+    integers"""
+    if not _is_long_sum(t.name, x) or _goes_on(t.name, result) \
+            or t.name == "stablehlo.multiply" and not is_integer(result_dtype):     # which may overflow in between
         return None         # or not the last one
-    every = _terms(x, y)
-    numbers = [t for t in every if ops.constant_value(t) is not None]       # `sum` begins with 0
-    terms = [t for t in every if t not in numbers]
+    every = _terms(t.name, x, y)
+    numbers = [v for v in every if ops.constant_value(v) is not None]       # `sum` begins with 0
+    terms = [v for v in every if v not in numbers]
     if len(terms) < FEWEST_TERMS or len(numbers) > 1:
         return None
+    word = t.name.removeprefix("stablehlo.")
     for base in (0, 1):
         found = rolled(terms[base:])
         if found is not None and not found.is_used_elsewhere(terms[base:]) \
                 and not any(_is_read_elsewhere(each) for each in terms[base:]):
-            zero = ops.constant(0 if is_integer(result_dtype) else -0.0, result_dtype)     # as a sum of -0.0 alone
-            total = ops.reduce(found.build(terms[base]), zero, (0,), "add")
+            start = ops.constant(NEUTRAL[word](result_dtype), result_dtype)
+            total = ops.reduce(found.build(terms[base]), start, (0,), word)
             for other in (*terms[:base], *numbers):
-                total = ops.add(total, other)
+                total = ops.create(t.name, [total.type], [total, other]).result
             return total
     return None
 
 
-def _is_long_sum(x: ir.Value) -> bool:
-    """Whether x + y may have as many terms as are worth it."""
+def _goes_on(name: str, result: ir.Value) -> bool:
+    """Whether a chain of an op goes on behind a result, or behind reshapes that are about to move on."""
+    return any(reader.name == name or reader.name == "stablehlo.reshape" and _goes_on(name, reader.results[0])
+               for reader in readers(result))
+
+
+def _is_long_sum(name: str, x: ir.Value) -> bool:
+    """Whether a chain of an op that goes on from x may have as many terms as are worth it."""
     for _ in range(FEWEST_TERMS - 2):
         owner = creation.owner(x)
-        if isinstance(owner, ir.Block) or owner.name != "stablehlo.add":
+        if isinstance(owner, ir.Block) or owner.name != name:
             return False
         x = owner.operands[0]
     return True
 
 
-def _terms(x: ir.Value, y: ir.Value) -> list[ir.Value]:
-    """The terms of a sum that was written as ((a + b) + c) + ..., first to last."""
+def _terms(name: str, x: ir.Value, y: ir.Value) -> list[ir.Value]:
+    """The terms of a sum (or of another op) that was written as ((a + b) + c) + ..., first to last."""
     found = [y]
     while True:
         owner = x.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "stablehlo.add" or _is_read_elsewhere(x):
+        if isinstance(owner, ir.Block) or owner.operation.name != name or _is_read_elsewhere(x):
             return [x, *reversed(found)]
         x, last = owner.operation.operands
         found.append(last)
