@@ -131,6 +131,20 @@ def test_constants_fold_through_everything():
     assert "exponential" not in left and "multiply" not in left or left.get("multiply", 0) <= 1
 
 
+@pytest.mark.parametrize("content, body, start, wanted", [
+    (lambda: ops.iota((10,), "int32", 0), "add", 0, 45),
+    (lambda: ops.constant(0.5, "float32", (20,)), "add", 1.0, 11.0),
+    (lambda: ops.constant(np.array([2.5, np.nan, 1])), "maximum", 0.0, np.nan),
+    (lambda: ops.compare(ops.iota((7,), "int32", 0), 6, "GE"), "or", False, True)])
+def test_reductions_of_what_is_known_fold(content, body, start, wanted):
+    with building():
+        module = build_module(lambda a: ops.reduce(known := content(), ops.constant(start, ops.dtype_of(known)), (0,),
+                                                   body), np.dtype("float32"))
+        pipelines.run(module, "simplify", verify=True)
+        assert short(module) == {"constant": 1}
+        np.testing.assert_array_equal(evaluate(module, [])[0], wanted)
+
+
 def test_reading_back_a_written_part_through_a_transposed_view():
     def program(a):
         base, new = a(5, 7), a(3, 5)
@@ -193,6 +207,16 @@ def test_mean_of_a_transposed_view_has_no_transpose():
         return ops.divide(ops.reduce(ops.transpose(a(4, 6), (1, 0)), 0.0, (0,), "add"), 6.0)
     left = short(simplified(program))
     assert "transpose" not in left and left["reduce"] == 1
+
+
+@pytest.mark.parametrize("factor", [3.0, -0.5])
+def test_product_with_a_multiple_of_the_identity_is_none(factor):
+    def program(a):
+        rows, columns = (ops.iota((8, 8), "int32", k) for k in (0, 1))
+        one = ops.convert(ops.compare(rows, columns, "EQ"), "float32")
+        return matmul(ops.multiply(one, factor), a(8, 6))
+    left = short(simplified(program))
+    assert "dot_general" not in left and left["multiply"] == 1
 
 
 def test_only_the_diagonal_of_a_product_is_computed():

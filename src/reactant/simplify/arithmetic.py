@@ -47,6 +47,21 @@ def abs_of_negative_multiple(x, c):
     return ops.abs(ops.multiply(x, ops.splat(-c, x))) if c < 0 else None
 
 
+@rewrite(match.multiply(match.convert(x), splat("c")), dtypes="real",
+         example=(lambda a: ops.multiply(ops.convert(a(4, dtype="bool"), a.dtype), 3),
+                  lambda a: ops.multiply(ops.convert(a(4, dtype="bool"), "float32"), -2.5),
+                  lambda a: ops.multiply(ops.convert(a(4, dtype="bool"), "float32"), np.inf)),
+         counter=(lambda a: ops.multiply(ops.convert(a(4, dtype="int8"), "float32"), 2.5),
+                  lambda a: ops.multiply(ops.convert(a(4, dtype="bool"), "int32"), 1)))
+def multiple_of_predicate(x, c, result_shape):
+    """convert(p) c = select(p, c, 0 c) for a boolean p"""
+    if dtype_of(x).kind != "b" or c == 1:
+        return None
+    with np.errstate(invalid="ignore"):
+        nothing = np.asarray(c * c.dtype.type(0), c.dtype)
+    return ops.select(x, ops.constant(c, c.dtype, result_shape), ops.constant(nothing, c.dtype, result_shape))
+
+
 @rewrite(match.multiply(match.abs(x), match.abs(x)), dtypes="real",
          example=lambda a: ops.multiply(y := ops.abs(a(3)), y),
          counter=lambda a: ops.multiply(y := ops.abs(a(3, dtype="complex128")), y))

@@ -5,6 +5,7 @@ order of summation is the compiler's anyway (`changes="rounding"` where it may d
 """
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -14,9 +15,12 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import is_complex, shape_of, size
+from reactant.ir.types import is_complex, is_float, shape_of, size
 from reactant.rewrite import match, named, once, one_of, rewrite, splat, variables
 from reactant.rewrite.pattern import Template
+from reactant.simplify.cleanup import EXACT_BINARY
+from reactant.simplify.contents import apply, dense
+from reactant.simplify.indexing import KNOWN_ELEMENTS, known_content
 from reactant.simplify.indexmaps import reshape_groups
 
 x, y, v, w, d, e, p = variables("x y v w d e p")
@@ -209,6 +213,33 @@ def product_of_copies_of_constant(b, c, v, d, t, result_shape, result_dtype):
     if t.body != "multiply" or not is_neutral("multiply", v) or not count:
         return None
     return ops.constant(power_of(c, count), result_dtype, result_shape)
+
+
+@rewrite(reduced(named("b", x), splat("c")), changes="rounding",
+         example=(lambda a: ops.reduce(ops.constant(3, "float16", (5, 2)), ops.constant(1, "float16"), (0,), "add"),
+                  lambda a: ops.reduce(ops.constant(-0.0, "float32", (5,)), ops.constant(-0.0, "float32"), (0,), "add"),
+                  lambda a: ops.reduce(ops.constant(False, bool, (9,)), ops.constant(False), (0,), "or"),
+                  lambda a: ops.reduce(ops.iota((4, 3), "int8", 0), ops.constant(5, "int8"), (0, 1), "multiply"),
+                  lambda a: ops.reduce(ops.constant(np.array([1.5, np.nan, -np.inf])), ops.constant(0.0), (0,),
+                                       "maximum")),
+         counter=(lambda a: ops.reduce(a(4, 3), ops.constant(0, a.dtype), (0,), "maximum"),
+                  lambda a: ops.reduce(ops.constant(3, a.dtype, (5, 2)), a(), (0,), "maximum")))
+def fold_reduce(b, x, c, d, t, result_shape, result_dtype):
+    """reduce(constant, constant) = constant; likewise of what is made of iota"""
+    if not understood(t) or result_dtype.kind == "b" and t.body in ("add", "multiply") or not size(shape_of(b)) \
+            or size(result_shape) > KNOWN_ELEMENTS:
+        return None
+    known = known_content(x)
+    if known is None:
+        return None
+    wide = np.dtype(np.complex128 if is_complex(result_dtype) else np.float64) \
+        if is_float(result_dtype) or is_complex(result_dtype) else result_dtype
+    combine = functools.partial(apply, EXACT_BINARY[t.body])
+    rows = np.moveaxis(known, d, range(len(d))).astype(wide).reshape(-1, *result_shape)
+    while len(rows) > 1:
+        half = len(rows) // 2
+        rows = np.concatenate([combine(rows[:half], rows[half:2 * half]), rows[2 * half:]])
+    return dense(combine(rows[0], c.astype(wide)), result_dtype)
 
 
 def power_of(c: np.generic, count: int) -> np.generic:
