@@ -49,6 +49,10 @@ class Items:
         """The element for an index known now."""
         return self.at(k)
 
+    def ends(self, k: int) -> bool:
+        """Whether there is no element for an index known now."""
+        return k >= operator.index(self.length)
+
     def __iter__(self) -> Iterator[Any]:
         return (self.known(k) for k in range(operator.index(self.length)))
 
@@ -347,6 +351,10 @@ class RowItems(Items):
 
     def at(self, k: int | Tensor) -> Any:
         return self.rows.at(k) if is_tensor(k) else self.items[k]
+
+    def ends(self, k: int) -> bool:
+        """As Python: the list may be another one by now."""
+        return k >= len(self.items)
 
 
 class ArrayListItems(Items):

@@ -196,14 +196,14 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
     if type(iterable) is Generated and iterable.depends() and not iterable.nested:
         enter, iterable = iterable.turn(body, live, dead), iterable.begun()
     items = items_of(iterable)
-    if items is None:
+    if items is None and not _is_resized(iterable, body, (*appended, *read)):
         items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), body.__code__)
     if items is None:
         return _run_over(iterable, _Turn(body, enter, live, dead, left), flags)
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
     if is_tensor(start):
         items = RestItems(items, start)
-    with same_lengths(items.lists):
+    with same_lengths(items.lists), same_elements(items):
         loop = _Counted(items, _Turn(body, enter, live, dead, left), flags, rebound, appended, read,
                         0 if is_tensor(start) else start)
         if iterator is not None:
@@ -228,6 +228,28 @@ def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
     yield
     if any(g.count is not None and g.count.read() != count for g, count in zip(lists, before, strict=True)):
         raise refusal("while a loop runs over it")
+
+
+@contextlib.contextmanager
+def same_elements(items: Items) -> Iterator[None]:
+    """A loop over the rows of a list, which nothing is changed in there: Python would go on with what is."""
+    if not isinstance(items, RowItems):
+        yield
+        return
+    before = list(items.items)
+    yield
+    if len(items.items) != len(before) or not all(map(operator.is_, items.items, before)):
+        raise refusal("or changes while a loop runs over it")
+
+
+def _is_resized(iterable: Any, body: FunctionType, names: tuple[str, ...]) -> bool:
+    """Whether one of these variables of a body, which appends to it or takes from it, is what the loop runs over."""
+    cells = operators.cells_of(body)
+    for name in names:
+        with contextlib.suppress(KeyError, ValueError):
+            if cells[name].cell_contents is iterable:
+                return True
+    return False
 
 
 def _rows(iterable: Any, lists: bool, body: CodeType) -> Items | None:
@@ -359,8 +381,8 @@ class _Counted:
 
     def run(self, limit: Callable[[int], None] | None = None) -> int | Tensor:
         """One iteration after the other."""
-        k, taken, length = self.start, self.start, operator.index(self.items.length)
-        while k < length:
+        k, taken = self.start, self.start
+        while not self.items.ends(k):
             stopped = self.stopped()
             if not is_traced(stopped) and stopped:
                 break

@@ -482,7 +482,7 @@ class Loop:
     def bounded(self, name: str, position: int, kind: Kind, after: Tree) -> bool:
         """Whether the bounds assumed for a number hold after the iteration; else weaker ones for the next attempt."""
         assumed = self.assumed(name, position, kind)
-        if assumed is None:
+        if assumed is None or after is None:        # of what is None after a turn
             return True
         found = kind_of(after).interval
         slack = 2**40      # a counter that moves by less in each iteration never gets to FAR

@@ -100,12 +100,19 @@ def place_of(items: Any, sought: Any, start: int = 0, stop: int | None = None) -
 
 def count_of(items: Any, sought: Any) -> Any:
     """`items.count(sought)`."""
-    return python_number(np.sum(_equal(items, sought)).value(), (0, len(items)))
+    equal = _equal(items, sought)
+    return int(np.sum(equal.numpy())) if equal.is_concrete() else python_number(np.sum(equal).value(), (0, len(items)))
 
 
 def remove(items: list, sought: Any) -> None:
     """`items.remove(sought)` from a list of numbers. Raises `ValueError` when run where it is not there."""
     equal = _equal(items, sought)
+    if equal.is_concrete():
+        found = np.flatnonzero(equal.numpy())
+        if not found.size:
+            raise ValueError("list.remove(x): x not in list")
+        del items[found[0]]
+        return
     current_trace().check(np.any(equal).value(), lambda: ValueError("list.remove(x): x not in list"))
     kept = np.arange(len(items) - 1)
     items[:] = _taken(items, kept + (kept >= np.argmax(equal)))
