@@ -17,7 +17,7 @@ import contextlib
 import functools
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -203,7 +203,8 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
     if is_tensor(start):
         items = RestItems(items, start)
-    with same_lengths(items.lists), same_elements(items):
+    before = list(items.items) if isinstance(items, RowItems) else None
+    with same_lengths(items.lists):
         loop = _Counted(items, _Turn(body, enter, live, dead, left), flags, rebound, appended, read,
                         0 if is_tensor(start) else start)
         if iterator is not None:
@@ -217,6 +218,8 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
             taken = loop.run()
         else:
             taken = loop.choose()
+    if before is not None and loop.is_staged and not _are_same(items.items, before):
+        raise refusal("or changes while a loop runs over it")
     if iterator is not None:
         iterator.stand(start + taken if is_tensor(start) else taken)
 
@@ -230,16 +233,9 @@ def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
         raise refusal("while a loop runs over it")
 
 
-@contextlib.contextmanager
-def same_elements(items: Items) -> Iterator[None]:
-    """A loop over the rows of a list, which nothing is changed in there: Python would go on with what is."""
-    if not isinstance(items, RowItems):
-        yield
-        return
-    before = list(items.items)
-    yield
-    if len(items.items) != len(before) or not all(map(operator.is_, items.items, before)):
-        raise refusal("or changes while a loop runs over it")
+def _are_same(items: Sequence[Any], before: list[Any]) -> bool:
+    """Whether these are the same objects."""
+    return len(items) == len(before) and all(map(operator.is_, items, before))
 
 
 def _is_resized(iterable: Any, body: FunctionType, names: tuple[str, ...]) -> bool:
@@ -353,6 +349,7 @@ class _Counted:
         self.exclusive = exclusive_lists(each.body, (*appended, *read))
         self.start, self.peeled = start, 0
         self.iterator: UsedUp | None = None
+        self.is_staged = False      # a part of it is a loop of the program
 
     def loop(self) -> Loop:
         each = self.each
@@ -375,6 +372,7 @@ class _Counted:
     def staged(self, loop: Loop) -> int | Tensor:
         """A loop of the program."""
         reached = loop.stage()
+        self.is_staged = True
         if type(self.items.length) is int and not self.flags:
             return max(self.items.length, self.start)
         return python_number(reached, (self.start, FAR))
@@ -433,6 +431,7 @@ class _Counted:
     def segments(self) -> int | Tensor:
         """One loop after the other over parts of the range: in each, the index and so the slices are known to lie in
         a narrower window, which is what is computed on."""
+        self.is_staged = True
         edges = np.linspace(self.start, self.items.length, SEGMENTS + 1).astype(int).tolist()
         for start, stop in zip(edges, edges[1:], strict=False):
             loop = self.loop()
