@@ -39,9 +39,12 @@ def known_content(value: ir.Value, depth: int = 8) -> np.ndarray | None:
         return np.broadcast_to(line.reshape([-1 if k == along else 1 for k in range(len(shape))]), shape)
     if made.name not in _KNOWN:
         return None
-    operands = [known_content(operand, depth - 1) for operand in made.operands]
-    if any(operand is None for operand in operands):
-        return None
+    operands = []
+    for operand in made.operands:
+        content = known_content(operand, depth - 1)
+        if content is None:     # at once: most are not known
+            return None
+        operands.append(content)
     return _KNOWN[made.name](made, operands, shape, dtype)
 
 

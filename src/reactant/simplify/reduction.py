@@ -229,7 +229,7 @@ def fold_reduce(b, x, c, d, t, result_shape, result_dtype):
     if not understood(t) or result_dtype.kind == "b" and t.body in ("add", "multiply") or not size(shape_of(b)) \
             or size(result_shape) > KNOWN_ELEMENTS:
         return None
-    known = known_content(x)
+    known = known_content(x, 4)
     if known is None:
         return None
     wide = np.dtype(np.complex128 if is_complex(result_dtype) else np.float64) \

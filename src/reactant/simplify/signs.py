@@ -14,7 +14,7 @@ from reactant.ir.types import dtype_of, is_float
 from reactant.rewrite import match, rewrite, splat, variables
 
 x, d = variables("x d")
-DEPTH = 6
+DEPTH = 4
 """Ops that are looked at one behind the other."""
 BELOW = {"LT": False, "LE": False, "EQ": False, "NE": True}
 """What comparisons with a number give that x is above, or NaN."""
