@@ -110,6 +110,23 @@ def elements_of_some_turns(x):
     return found
 
 
+def elements_handed_on(x):
+    path, place = [], {"a": 0.0, "b": 0.0}
+    first = place
+    for i in range(TURNS):
+        path.append(place)
+        place = {"a": place["a"] + x[i], "b": np.sin(place["b"]) + x[i]}
+    path[0]["a"] = 5.0
+    path[3]["a"] = 6.0
+    place["b"] = 7.0
+    return path, place, first
+
+
+def test_elements_handed_on_are_rows_of_a_loop():
+    assert sum(reactant.jit(elements_handed_on).lower(X).operations().values()) < 10 * TURNS
+    check(elements_handed_on, X)
+
+
 def arrays(x):
     place, thing, rows = {"at": x[:3].copy()}, Thing(x[:3].copy()), []
     for _ in range(TURNS):

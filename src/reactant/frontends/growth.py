@@ -46,6 +46,7 @@ from reactant.frontends.list_places import Place, place_of
 from reactant.frontends.numpy.storage import Storage, row_steps
 from reactant.frontends.numpy.tensor import ARRAY, Tensor
 from reactant.frontends.operators import cells_of
+from reactant.frontends.plans import originals
 from reactant.frontends.repeated import is_repeated
 from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.state import ABSENT, CONTAINERS, Held, Known, Node, Tree, capture
@@ -164,6 +165,7 @@ class Growth:
                     self.growers[name] = Grower(loop, name, value)
         self.collectors: dict[str, Collector] = {}
         self.trees: dict[str, list[Tree]] = {}
+        self.firsts: dict[tuple[int, ...], Any] = {}    # what is from before the loop, of elements of its first turn
         self.rows: dict[str, list[list[Row | Any]]] = {}
 
     @property
@@ -439,10 +441,11 @@ class Growth:
         self.branch = branch
         if not self.settled(branch):
             return False
-        self.repeated = self.in_two_places()
+        self.repeated, self.firsts = self.in_two_places(), {}
         for name, trees in self.trees.items():
             for tree in trees:
-                self.require_fresh(tree)
+                if not self.is_handed_on(tree):
+                    self.require_fresh(tree)
             self.rows[name] = [[self.row(name, leaf) for leaf in leaves(tree)] for tree in trees]
         return True
 
@@ -464,18 +467,40 @@ class Growth:
         if type(tree) is Node:
             if tree.kind == "maybe" or tree.kind != "tuple" and id(tree.original) in self.known:
                 raise refusal("by an object that other code sees")
-            if tree.kind in CONTAINERS and (identity.is_linked(tree.original) or self.is_begun_with(tree)):
+            if tree.kind in CONTAINERS and (identity.is_linked(tree.original) or self.begun_with(tree)):
                 raise refusal("by an object that a variable has held since a turn before")
             for child in tree.children:
                 self.require_fresh(child)
 
-    def is_begun_with(self, tree: Tree) -> bool:
-        """Whether this is what a variable holds when a turn begins: it may be an element of a turn before, too."""
+    def begun_with(self, tree: Tree) -> list[str]:
+        """The variables that hold this, or a container of which it is a part, when a turn begins: it may be an element
+        of a turn before, too."""
         parts = list(leaves(tree))
-        if not all(type(leaf) is Held for leaf in parts):
-            return False
+        if not parts or not all(type(leaf) is Held for leaf in parts):
+            return []
         values = [leaf.value for leaf in parts]
-        return any(values in loop_identity.begun_with(c.entry, iter(c.slots)) for c in self.loop.carried.values())
+        return [name for name, c in self.loop.carried.items()
+                if values in loop_identity.begun_with(c.entry, iter(c.slots))]
+
+    def is_handed_on(self, tree: Tree) -> bool:
+        """Whether an element is what a variable holds when a turn begins, and each turn binds the variable to another
+        one, which nothing else holds at its end: then it is an element of one turn only. `firsts` gets the first."""
+        if type(tree) is not Node or tree.kind not in ("list", "dict", "object"):
+            return False
+        names, elements = self.begun_with(tree), [t for trees in self.trees.values() for t in trees]
+        entry = self.loop.carried[names[0]].entry if len(names) == 1 else None
+        if type(entry) is not Node or any(type(child) is Node for child in tree.children) \
+                or sum(names == self.begun_with(other) for other in elements) > 1:
+            return False
+        after = self.branch.states.get(names[0])
+        if type(after) is not Node or after.kind != tree.kind or identity.is_linked(after.original) \
+                or id(after.original) in self.known:
+            return False
+        held = Counter(id(x) for t in (*self.branch.states.values(), *elements) for x in originals(t))
+        if held[id(after.original)] > 1 or held[id(tree.original)] > 1:
+            return False
+        self.firsts[id(tree.original),] = entry.original
+        return True
 
     def row(self, name: str, leaf: Tree) -> Row | Any:
         """How the elements of this part are made; a known value is the same in every turn."""
@@ -573,6 +598,8 @@ class Growth:
     def finish(self, last: Made) -> None:
         """`last`: the containers that the last turn has left."""
         turns = [last if k == self.count - 1 else Made() for k in range(self.count)] if self.rows else []
+        if turns:
+            turns[0].found.update(self.firsts)
         for name, rows in self.rows.items():
             elements = [with_leaves(tree, iter([self.made(row, k) for row in parts]), made=made)
                         for k, made in enumerate(turns) for tree, parts in zip(self.trees[name], rows, strict=True)]
