@@ -150,12 +150,17 @@ def nested_loops(x):
     return now, kept, first
 
 
-def best_so_far(x):
+def searched(x):
     best = now = Thing(-1.0)
     for i in range(TURNS):
         now = Thing(np.sin(now.v) + x[i])
         if now.v > best.v:
             best = now
+    return best, now
+
+
+def best_so_far(x):
+    best, now = searched(x)
     return best.v, now.v
 
 
@@ -236,11 +241,7 @@ def test_what_paths_leave_is_one(program, x):
 
 
 def changes_the_best(x):
-    best = now = Thing(-1.0)
-    for i in range(TURNS):
-        now = Thing(np.sin(now.v) + x[i])
-        if now.v > best.v:
-            best = now
+    best, now = searched(x)
     now.v = 3.0
     return best.v, now.v
 

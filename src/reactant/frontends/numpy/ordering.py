@@ -90,12 +90,17 @@ def place_of(items: Any, sought: Any, start: int = 0, stop: int | None = None) -
         raise ValueError(text)
     equal = _equal(items[start:stop], sought)
     if equal.is_concrete():
-        found = np.flatnonzero(equal.numpy())
-        if not found.size:
-            raise ValueError(text)
-        return start + int(found[0])
+        return start + _known_place(equal, text)
     current_trace().check(np.any(equal).value(), lambda: ValueError(text))
     return start + python_number(np.argmax(equal).value(), (0, stop - start - 1))
+
+
+def _known_place(equal: Tensor, text: str) -> int:
+    """Where the first is true. Raises `ValueError` with this text where none is."""
+    found = np.flatnonzero(equal.numpy())
+    if not found.size:
+        raise ValueError(text)
+    return int(found[0])
 
 
 def count_of(items: Any, sought: Any) -> Any:
@@ -107,13 +112,11 @@ def count_of(items: Any, sought: Any) -> Any:
 def remove(items: list, sought: Any) -> None:
     """`items.remove(sought)` from a list of numbers. Raises `ValueError` when run where it is not there."""
     equal = _equal(items, sought)
+    text = "list.remove(x): x not in list"
     if equal.is_concrete():
-        found = np.flatnonzero(equal.numpy())
-        if not found.size:
-            raise ValueError("list.remove(x): x not in list")
-        del items[found[0]]
+        del items[_known_place(equal, text)]
         return
-    current_trace().check(np.any(equal).value(), lambda: ValueError("list.remove(x): x not in list"))
+    current_trace().check(np.any(equal).value(), lambda: ValueError(text))
     kept = np.arange(len(items) - 1)
     items[:] = _taken(items, kept + (kept >= np.argmax(equal)))
 
