@@ -201,8 +201,24 @@ def compared_as_tuples(x):
     return best
 
 
-@pytest.mark.parametrize("program", [both_ends, turned, in_order, bisected, removed, deleted, sorted_again, sliced,
-                                     elements_that_change, compared_as_tuples])
+def counted(x):
+    """How often an element is there: while the list grows, after it, and for pairs in a `while`."""
+    items, met, k = [], 0, 0
+    for v in x:
+        met += items.count(round(4 * v))
+        items.append(round(4 * v))
+        if v > 0.9:
+            items.pop()
+    pairs, twice = [(0, 1)], 0
+    while k < len(x) - 1 and twice < 20:
+        twice += pairs.count((int(5 * x[k]), int(3 * x[k + 1])))
+        pairs.append((int(5 * x[k]), int(3 * x[k + 1])))
+        k += 1
+    return met, items.count(3), items.count(9), items.index(2), twice, k, pairs.count((0, 1))
+
+
+@pytest.mark.parametrize("program", [both_ends, turned, in_order, bisected, counted, removed, deleted, sorted_again,
+                                     sliced, elements_that_change, compared_as_tuples])
 def test_changes(program):
     agree(program, [(X,), (X[::-1].copy(),)])
 
@@ -210,6 +226,10 @@ def test_changes(program):
 def test_elements_from_before_a_loop_that_change_in_it():
     x = RNG.random(300)
     agree(elements_that_change, [(x,)])
+
+
+def test_elements_of_a_long_list_are_counted():
+    agree(counted, [(RNG.random(300),)])
 
 
 def taken(x):

@@ -359,6 +359,22 @@ def test_an_update_that_is_several_results_of_a_branch_is_made_once(taken):
     np.testing.assert_array_equal(found, expected)
 
 
+def summed_before_it_is_written(u):
+    total = 0.25
+    for _ in range(20):
+        if u[0] < 0.7:
+            part = u[1:3]
+            part *= 0.9
+            total = total * 0.5 + part.sum()
+    return total
+
+
+def test_numbers_of_a_branch_are_those_of_before_its_arrays_are_copied():
+    u = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+    ours = reactant.jit(summed_before_it_is_written, native="always", optimize=False, unroll_limit=0)(u.copy())
+    assert ours == pytest.approx(summed_before_it_is_written(u), rel=1e-12)
+
+
 INCLUSIVE = """
 func.func @main(%x: tensor<8x600xf64>, %n: tensor<i64>) -> tensor<8x600xf64> {
   %zero = stablehlo.constant dense<0> : tensor<i64>

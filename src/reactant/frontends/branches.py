@@ -271,7 +271,8 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
 def failing_at_run_time(function: Callable, *more: type[Exception], unbound_names: bool = True) -> Callable:
     """A branch, or the body of a loop, in which NumPy raises (an index out of range, shapes that do not fit, `more`),
     or that uses None as a value, which may be what a loop has not yet given one, or calls a number, fails only when it
-    is taken; one that reads `unbound_names`, too."""
+    is taken; one that reads `unbound_names`, too, or asks for a key or an attribute that is not there: where later
+    turns of a loop add it, the loop is not carried as it is."""
     def side(*given: Any) -> Any:
         try:
             return function(*given)
@@ -279,11 +280,12 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
             raise
         except Interrupted:
             return UNSET
-        except (IndexError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, *more) as error:
+        except (LookupError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, ImportError,
+                *more) as error:
             kind, arguments = type(error), error.args
             trace = current_trace()
-            if isinstance(error, (TypeError, AttributeError)) and not isinstance(error, more) \
-                    and not _misuses_known(error):
+            if isinstance(error, (TypeError, AttributeError, KeyError, ImportError)) and not isinstance(error, more) \
+                    and not _misuses_known(error) and not _misses(error):
                 raise
             if isinstance(error, NameError):
                 if not (unbound_names and (type(error) is LateRead or _is_unbound(error, trace))):
@@ -299,11 +301,22 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
 
 def _misuses_known(error: Exception) -> bool:
     """Whether the user's code, and not ours, has used None as a value, or called what is no function."""
+    return bool(_MISUSED.search(str(error))) and _is_of_user(error)
+
+
+def _misses(error: Exception) -> bool:
+    """Whether the user's code asks for a key, an attribute or a module that is not there."""
+    if isinstance(error, AttributeError):
+        return error.name is not None and not type(error.obj).__module__.startswith("reactant.")
+    return isinstance(error, (KeyError, ImportError)) and _is_of_user(error)
+
+
+def _is_of_user(error: Exception) -> bool:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
     place = "" if traceback is None else traceback.tb_frame.f_code.co_filename
-    return bool(_MISUSED.search(str(error))) and (is_user_file(place) or Path(place).parent == Path(__file__).parent)
+    return is_user_file(place) or Path(place).parent == Path(__file__).parent
 
 
 _MISUSED = re.compile("NoneType|'(bool|int|float|complex|str|tuple)' object is not callable")

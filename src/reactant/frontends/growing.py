@@ -88,7 +88,7 @@ class Grower(Changes):
     Where elements are taken off its beginning, the rows are a ring: the elements are those from `head` on.
     """
 
-    __slots__ = ("capacity", "changed", "count", "exact", "former", "found", "given", "head", "held", "kinds",
+    __slots__ = ("capacity", "changed", "exact", "filled", "former", "found", "given", "head", "held", "kinds",
                  "limited", "loop", "maxlen", "most", "name", "passed", "rows", "shared", "shown", "start",
                  "stands_for", "tree", "use")      # so no plain object, whose attributes are state
     partial = True      # to NumPy's functions, which see what `as_array` gives
@@ -113,7 +113,7 @@ class Grower(Changes):
             self.tree, self.kinds = self.former.tree, list(self.former.kinds)
         self.start = 0 if self.former is None else self.former.capacity
         self.rows: list[Storage | None] = []
-        self.count: Storage | None = None
+        self.filled: Storage | None = None
         self.head: Storage | None = None
         self.most: int | None = 0
         self.capacity = 0
@@ -177,9 +177,9 @@ class Grower(Changes):
         self.most = None if turns is None or self.most is None else self.most + turns
         parts = list(leaves(tree))
         self.fit(tree, parts)
-        if self.changed or self.count is None:
+        if self.changed or self.filled is None:
             return
-        count = self.count.read()
+        count = self.filled.read()
         full = None if self.maxlen is None else ops.compare(count, self.maxlen, "EQ")
         if self.limited:
             current_trace().record(ops.compare(count, self.capacity, "LT"), too_long(self.capacity))
@@ -192,15 +192,15 @@ class Grower(Changes):
         else:
             row = self.place(count)
         self.write(row, parts)
-        self.count.write(ops.add(count, 1) if full is None else ops.select(full, count, ops.add(count, 1)))
+        self.filled.write(ops.add(count, 1) if full is None else ops.select(full, count, ops.add(count, 1)))
         if full is not None and not first:      # the first one drops out of a full one
             self.head.write(ops.select(full, self.place(ops.constant(1, np.int64)), self.head.read()))
 
     def open(self, place: ir.Value) -> None:
         """Make room at a place: what is there moves on."""
         if self.maxlen is not None:
-            require(ops.compare(self.count.read(), self.maxlen, "LT"), IndexError, "deque already at its maximum size")
-        self.replace([row and opened(row, place) for row in self.content()[0]], self.count.read())
+            require(ops.compare(self.filled.read(), self.maxlen, "LT"), IndexError, "deque already at its maximum size")
+        self.replace([row and opened(row, place) for row in self.content()[0]], self.filled.read())
 
     def appendleft(self, item: Any) -> None:
         self.require_use(SHIFTS)
@@ -240,9 +240,9 @@ class Grower(Changes):
 
     def is_empty(self) -> bool:
         """Whether nothing has been appended yet, as far as is known."""
-        if self.count is None and self.tree is not None:
+        if self.filled is None and self.tree is not None:
             raise Deeper(self, self.use)
-        return self.count is None
+        return self.filled is None
 
     # -- taking
 
@@ -261,11 +261,11 @@ class Grower(Changes):
         if self.is_empty():
             current_trace().check(ops.constant(False), lambda: IndexError(message))
             raise StagedRaise
-        count = self.count.read()
+        count = self.filled.read()
         current_trace().check(ops.compare(count, 0, "GT"), lambda: IndexError(message))
         left = ops.subtract(count, 1)
         element = self.view().at(python_number(ops.constant(0, np.int64) if first else left, (0, self.capacity)), False)
-        self.count.write(left)
+        self.filled.write(left)
         if first:
             self.head.write(self.place(ops.constant(1, np.int64)))
         return element
@@ -278,7 +278,7 @@ class Grower(Changes):
         self.require_use(POPS)
         element_copies.moved(self)
         if not self.is_empty():
-            self.count.write(ops.constant(0, np.int64))
+            self.filled.write(ops.constant(0, np.int64))
 
     def fit(self, tree: Tree, parts: list[Tree]) -> None:
         """Make the elements' kinds hold this one too."""
@@ -352,7 +352,7 @@ class Grower(Changes):
         limited = self.maxlen is None and (self.most is None or self.use >= POPS and self.most > limit)
         wanted = limit if limited else self.most if self.maxlen is None else self.maxlen
         settled = limited == self.limited and (self.exact or wanted + self.start <= self.capacity)
-        if not self.changed and self.count is not None and settled:
+        if not self.changed and self.filled is not None and settled:
             return False
         self.exact, self.limited = False, limited
         self.make(wanted)
@@ -369,16 +369,16 @@ class Grower(Changes):
 
     def make(self, capacity: int) -> None:
         loop = self.loop
-        loop.storages = [s for s in loop.storages if s not in (*self.rows, self.count, self.head)]
+        loop.storages = [s for s in loop.storages if s not in (*self.rows, self.filled, self.head)]
         self.capacity = max(capacity, 1) + self.start
         with ir.InsertionPoint(loop.outer):
             self.rows = [None if kind is None else Storage((self.capacity, *kind.shape), kind.dtype,
                                                            self.initial(position, kind))
                          for position, kind in enumerate(self.kinds)]
-            self.count = Storage((), np.dtype(np.int64), ops.constant(len(self.given), np.int64)
-                                 if self.former is None else self.former.count.value())
+            self.filled = Storage((), np.dtype(np.int64), ops.constant(len(self.given), np.int64)
+                                 if self.former is None else self.former.filled.value())
             self.head = None if self.use < SHIFTS else Storage((), np.dtype(np.int64), ops.constant(0, np.int64))
-        loop.storages += [s for s in (*self.rows, self.count, self.head) if s is not None]
+        loop.storages += [s for s in (*self.rows, self.filled, self.head) if s is not None]
 
     def initial(self, position: int, kind: Kind) -> ir.Value:
         """The rows before the loop."""
@@ -408,7 +408,7 @@ class Grower(Changes):
             return []
         sources = [s for s in self.rows if s is not None]
         rows = [s and Storage(s.shape, s.dtype, s.read()) for s in self.rows]
-        found = RunTimeList([], self.tree, self.kinds, rows, self.count.read(),
+        found = RunTimeList([], self.tree, self.kinds, rows, self.filled.read(),
                             lambda value: Tensor(Element(self.name, sources, value)),
                             len(self.given) if self.use < POPS else 0, self.stands_for,
                             None if self.head is None else self.head.read())
@@ -432,7 +432,7 @@ class Grower(Changes):
             raise refusal("of which elements that are no numbers get other values")
 
     def how_many(self) -> ir.Value:
-        return self.count.read()
+        return self.filled.read()
 
     def store(self, place: Any, item: Any) -> None:
         """Let another element stand at a place that is one."""
@@ -441,7 +441,7 @@ class Grower(Changes):
         parts = list(leaves(tree))
         self.fit(tree, parts)
         if not self.changed:
-            self.write(self.place(counted(place, self.count.read())), parts)
+            self.write(self.place(counted(place, self.filled.read())), parts)
 
     def has_elements(self) -> Any:
         found = self.view()
@@ -492,7 +492,7 @@ class Grower(Changes):
 
     def content(self) -> tuple[list[ir.Value | None], ir.Value]:
         start = self.head and self.head.read()
-        return [row and straightened(row.read(), start) for row in self.rows], self.count.read()
+        return [row and straightened(row.read(), start) for row in self.rows], self.filled.read()
 
     def replace(self, rows: list[ir.Value | None], count: ir.Value) -> None:
         for row, value in zip(self.rows, rows, strict=True):
@@ -500,7 +500,7 @@ class Grower(Changes):
                 row.write(value)
         if self.head is not None:
             self.head.write(ops.constant(0, np.int64))
-        self.count.write(count)
+        self.filled.write(count)
 
     def element_of(self, rows: list[ir.Value | None], place: ir.Value) -> Any:
         return self.view().element_of(rows, place)

@@ -187,10 +187,10 @@ class Growth:
     def is_known(self) -> bool:
         """Whether what becomes of the lists follows from what is known now, so that Python can find out."""
         loop = self.loop
-        mine = {s for g in self.growers.values() for s in (*g.rows, g.count, g.head) if s is not None
+        mine = {s for g in self.growers.values() for s in (*g.rows, g.filled, g.head) if s is not None
                 and g.use >= POPS}
         given = {s for g in self.growers.values() if all(type(x) is Known for t in g.given for x in leaves(t))
-                 for s in (*g.rows, g.count, g.head) if s is not None}
+                 for s in (*g.rows, g.filled, g.head) if s is not None}
         slots = [loop.storage_slots[s] for s in mine]
         starts = {loop.storage_slots[s] for s in given} | {
             s for s in loop.slots if ops.constant_value(s.init) is not None and s.after is not None}
@@ -314,13 +314,13 @@ class Growth:
         """How many elements there are after the loop, where that is known; whether there are as many rows."""
         loop = self.loop
         for name, grower in self.growers.items():
-            if grower.count is None:        # nothing is ever appended
+            if grower.filled is None:       # nothing is ever appended
                 continue
             for root in {root for root, _ in grower.held} | {*grower.shown} | grower.outside():
                 self.require_unwritten(branch, root)
             self.turns[name] = None
-            before = loop.storage_slots[grower.count].body
-            after = branch.written.get(grower.count, before)
+            before = loop.storage_slots[grower.filled].body
+            after = branch.written.get(grower.filled, before)
             turns = self.known_turns() if type(self.lists[name]) is not RunTimeList else None
             if turns is not None and grower.use >= POPS:
                 found = counts(loop.counter.body, turns, before, after, len(grower.given))
@@ -410,7 +410,7 @@ class Growth:
 
     def finish_grown(self) -> None:
         for name, grower in self.growers.items():
-            if grower.count is None:
+            if grower.filled is None:
                 continue
             target, turns = self.lists[name], self.turns[name]
 

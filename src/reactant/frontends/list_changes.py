@@ -256,7 +256,7 @@ class Changes:
         place = self.place_of(item, f"{self.named}.index(x): x not in {self.named}")
         return python_number(place, (0, max(self.room - 1, 0)))
 
-    def count_of(self, item: Any) -> Any:
+    def count(self, item: Any) -> Any:
         self.begin_look()
         mask = None if self.is_empty() else self.matches(item)
         return 0 if mask is None else python_number(

@@ -227,9 +227,9 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
 @contextlib.contextmanager
 def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
     """A loop over lists, which nothing is appended to there: Python would go on with what is."""
-    before = [g.count and g.count.read() for g in lists]
+    before = [g.filled and g.filled.read() for g in lists]
     yield
-    if any(g.count is not None and g.count.read() != count for g, count in zip(lists, before, strict=True)):
+    if any(g.filled is not None and g.filled.read() != count for g, count in zip(lists, before, strict=True)):
         raise refusal("while a loop runs over it")
 
 

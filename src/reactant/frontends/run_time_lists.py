@@ -76,7 +76,7 @@ _WRITTEN = ("This writes into an array that is, or was, an element of a list of 
 class RunTimeList(Changes):
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
-    __slots__ = ("capacity", "count", "guarded", "head", "kinds", "owner", "prefix", "region", "rows", "shared",
+    __slots__ = ("capacity", "filled", "guarded", "head", "kinds", "owner", "prefix", "region", "rows", "shared",
                  "stands_for", "tree", "watches")       # so no plain object
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
@@ -87,7 +87,7 @@ class RunTimeList(Changes):
         self.prefix, self.tree, self.kinds, self.rows, self.guarded = prefix, tree, kinds, rows, guarded
         self.capacity = next((s.shape[0] for s in rows if s is not None), 0)
         self.stands_for, self.head = stands_for, head       # the rows are a ring that begins at `head`
-        self.count = python_number(count, (least, self.capacity))
+        self.filled = python_number(count, (least, self.capacity))
         self.region = current_trace().region
         self.owner: Any = None          # the list that a change of an element changes, where it is another one
         self.shared = False
@@ -117,7 +117,7 @@ class RunTimeList(Changes):
         before = target.guarded if type(target) is RunTimeList else None
         both = guarded if before is None or guarded is None else lambda v: before(guarded(v).value())
         grower.straighten()
-        made = RunTimeList(prefix, grower.tree, _wider(grower.kinds, prefix), grower.rows, grower.count.read(),
+        made = RunTimeList(prefix, grower.tree, _wider(grower.kinds, prefix), grower.rows, grower.filled.read(),
                            both or before,
                            stands_for=grower.stands_for)
         if type(target) is RunTimeList:
@@ -131,7 +131,7 @@ class RunTimeList(Changes):
         if self.region.closed:
             raise UnsupportedError("A list of run-time length is used outside of the loop or branch in which it was "
                                    "made. Take what is needed of it there. " + _ADVICE)
-        return (self.count + len(self.prefix) if self.prefix else self.count,)
+        return (self.filled + len(self.prefix) if self.prefix else self.filled,)
 
     def length(self) -> Any:
         return self.shape[0]
@@ -298,7 +298,7 @@ class RunTimeList(Changes):
         self.leave_prefix()
         self.settle()
         new = self.of_rows(rows, count)
-        self.prefix, self.rows, self.count, self.capacity, self.head = [], new.rows, new.count, new.capacity, None
+        self.prefix, self.rows, self.filled, self.capacity, self.head = [], new.rows, new.filled, new.capacity, None
 
     def begin_store(self, index: Any) -> None:
         if isinstance(index, slice):
@@ -347,7 +347,7 @@ class RunTimeList(Changes):
 
     def sizes(self) -> list[ir.Value]:
         """The values that its length depends on."""
-        return [self.count.value()] if is_tensor(self.count) else []
+        return [self.filled.value()] if is_tensor(self.filled) else []
 
     def pop(self, index: Any = -1) -> Any:
         return self.pop_at(index)

@@ -236,6 +236,8 @@ class Compiler(Counters):
         with self.e.remembering():
             wanted = {block.returned[r.index]: buffer for r, buffer in places.items()}
             frame = self.block(block, wanted)
+            # before the copies, into what they may be computed from
+            yields = [self.a.name(n) for r in scalars for n in self._numbers(block.returned[r.index])]
             copied = [(block.returned[r.index], buffer) for r, buffer in places.items()
                       if self.e.storage.get(block.returned[r.index]) is not buffer]
             for returned, buffer in copied:
@@ -243,7 +245,6 @@ class Compiler(Counters):
             for returned, _ in copied:          # which may be several results
                 if returned.block is block:
                     self.e.storage.pop(returned, None)
-            yields = [self.a.name(n) for r in scalars for n in self._numbers(block.returned[r.index])]
             types = [t for r in scalars for t in self._types(r.dtype)]
             self.w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
             self.leave(frame)

@@ -79,12 +79,11 @@ def _written(compiler: Compiler, block: Block, inputs: Sequence[Node], outputs: 
             destinations[node] = buffer
     block.returned = list(outputs)
     frame = compiler.block(block, destinations)
-    for node, buffer in places:
-        if not node.size:
-            continue
+    for node, buffer in places:         # numbers first: copies go into what they may be computed from
         if not node.shape:
             e.store(e.at(node, ()), buffer, ZERO)
-        elif e.storage.get(node) is not buffer:
+    for node, buffer in places:
+        if node.shape and node.size and e.storage.get(node) is not buffer:
             compiler.copy(node, buffer)
     compiler.leave(frame)
     listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
