@@ -44,7 +44,7 @@ def sample(items):
     for item, table in zip(items, tables, strict=True):
         mark = item.get_closest_marker("sampled")
         every = mark.args[0] if mark else 4 if rows[table] >= LONGER else 2 if rows[table] >= LONG else 1
-        if table in met and zlib.crc32(item.name.encode()) % every:
+        if table in met and zlib.crc32(item.name.encode()) % every and not item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.slow)
         met.add(table)
 

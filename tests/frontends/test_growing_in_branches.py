@@ -181,3 +181,20 @@ def lift(wanted, floor, steps):
 def test_a_list_beside_what_a_branch_around_changes():
     """What is kept of the object's attributes around the inner `if` was taken for a second place of the list."""
     agree(lift, [(np.array([1, 0, 0, 0, 1, 0, 1], bool), 3, 30)])
+
+
+def returns_early_something_else(x):
+    out, t = [0.5], 0.25
+    for v in x:
+        if v > 0.5:
+            return [t, 1.0]
+        t = t + 1
+        out.append(t)
+    out.append(t)
+    return [t * 2, len(out) * 1.0, 3.0]
+
+
+def test_a_value_returned_before_that_is_of_another_structure_is_refused():
+    """Zeros were returned for it."""
+    with pytest.raises(ControlFlowError):
+        reactant.jit(returns_early_something_else)(X)

@@ -70,7 +70,7 @@ from reactant.frontends.loop_arrays import LoopArrays, chosen_array, same_memory
 from reactant.frontends.numpy import value_facts
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
-from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, Interrupted
+from reactant.frontends.operators import HANDLERS_OUT_OF_REACH, VALUE, Interrupted
 from reactant.frontends.plans import Branching, Broken, Keep, Leaf, Plan, originals, unify
 from reactant.frontends.state import (
     ABSENT,
@@ -443,6 +443,8 @@ class Loop:
         """A variable that a turn leaves without a value: the next one must not read what it was before the loop."""
         if self.entries[name] is ABSENT or name in self.unset:
             return True
+        if name == VALUE:       # where a path does not return, it is what an earlier `return` gave
+            raise value.make_error()
         self.unset[name] = value.make_error()
         return False
 
