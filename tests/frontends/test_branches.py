@@ -372,3 +372,38 @@ def test_reads_of_what_may_be_read_only():
         return w.sum(), w * 2
     for s in (0.0, 1.0):
         check(read, np.arange(9.0).reshape(3, 3), s)
+
+
+def not_there(x, table, box):
+    found = 1.0
+    if x[0] > 0:
+        found = table["b"]
+    if x[1] > 0:
+        found += box.missing
+    if x[2] > 0:
+        import a_module_that_nobody_has
+        found += a_module_that_nobody_has.value
+    return found + table["a"]
+
+
+def not_there_yet(x, box):
+    total = 0.0
+    for k in range(60):
+        if k > 4 and x[k % 3] > 0:
+            total += box["before"]
+        box["before"] = x[k % 3] + k
+    return total
+
+
+def test_keys_attributes_and_modules_that_are_missing_are_missed_where_they_are_asked_for():
+    """They were missed while tracing, on whichever path."""
+    compiled = reactant.jit(lambda x: not_there(x, {"a": 2.0}, State()))
+    assert compiled(-np.ones(3)) == 3.0
+    for x, error in (([1.0, -1, -1], KeyError), ([-1.0, 1, -1], AttributeError), ([-1.0, -1, 1], ModuleNotFoundError)):
+        with pytest.raises(error):
+            compiled(np.array(x))
+
+
+def test_a_key_that_the_first_turn_adds_is_there_in_the_others():
+    x = np.array([0.5, -0.25, 0.75])
+    assert reactant.jit(lambda x: not_there_yet(x, {}))(x) == pytest.approx(not_there_yet(x, {}), rel=1e-14)

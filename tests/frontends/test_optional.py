@@ -456,3 +456,28 @@ def one_or_the_other(x):
 
 def test_two_that_may_be_none():
     agree(one_or_the_other, [(np.array(x),) for x in ([1.0, 1, 1], [1.0, -1, 1], [-1.0, 1, 1], [-1.0, -1, 1])])
+
+
+def used_up(x, n):
+    whole, link, total = x[0], Link(x[1], None), 0.0
+    for _ in range(n[0]):
+        total = total + whole + link.value
+        whole = link.value = None
+    return total, whole, link.value
+
+
+def forgotten(x, n):
+    left = 0.5
+    for _ in range(n[0]):
+        left = None
+    return left
+
+
+def test_what_each_turn_makes_none_is_a_number_before_the_first():
+    """It was None without a turn, too, and a number in the second one."""
+    one = reactant.jit(used_up)
+    assert one(X, np.array([0])) == (0.0, X[0], X[1])
+    assert one(X, np.array([1])) == (X[0] + X[1], None, None)
+    with pytest.raises(TypeError, match="None is used as a number"):
+        one(X, np.array([2]))
+    agree(forgotten, [(X, np.array([n])) for n in (0, 1, 5)])

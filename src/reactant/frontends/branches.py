@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
@@ -130,6 +131,9 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
                 branch.outcome = capture(body())
             except StagedRaise:
                 branch.raised = True
+            except BaseException as error:
+                _let_go(error)
+                raise
             branch.states = {n: capture(v) for n, v in variables.snapshot().items()
                              if variables.changed(n, before[n], v)}
             branch.objects = _captured_changes(recorder)
@@ -145,6 +149,14 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
         region.saved, region.written = {}, {}       # they would keep arrays alive
         variables.clear_dead()
     return branch
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Forget what the frames held that an exception has left: where generators are closed by that, what their `finally`
+    changes is still noted, and taken back."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def _age(region: Region) -> Callable[[Storage], bool]:
@@ -312,10 +324,10 @@ def _misses(error: Exception) -> bool:
 
 
 def _is_of_user(error: Exception) -> bool:
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_next is not None:
-        traceback = traceback.tb_next
-    place = "" if traceback is None else traceback.tb_frame.f_code.co_filename
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "" if last is None else last.tb_frame.f_code.co_filename
     return is_user_file(place) or Path(place).parent == Path(__file__).parent
 
 

@@ -24,6 +24,7 @@ from reactant.frontends import (
     effects,
     element_copies,
     elements,
+    exit_stacks,
     generated,
     heaps,
     identity,
@@ -171,6 +172,7 @@ def _generator(elements: Iterable) -> Iterable:
 def _calling(operator: Callable) -> Callable:
     """`call_bound`, told to `effects` which object it may change."""
     def calls(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        iterators.called(function, owner)
         changing = identity.about_to_call(function, owner)
         if changing:
             element_copies.begin_change(owner)
@@ -306,6 +308,7 @@ def install() -> None:
     chosen_keys.install()
     run_time_keys.put_in_place()
     heaps.install()
+    exit_stacks.install()
     operators.install(**{n: getattr(attempts, n) for n in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
         "exception", "unhandled", "raise_again", "interruption")})

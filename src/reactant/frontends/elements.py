@@ -20,7 +20,7 @@ from reactant.frontends.aliases import reachable, reachable_storages
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.carried import NeedsPeeling, Unroll
 from reactant.frontends.decisions import is_traced
-from reactant.frontends.iterators import use
+from reactant.frontends.iterators import end_at_run_time, use
 from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace
@@ -61,6 +61,7 @@ def following_unless(stopped: ir.Value, iterator: Any) -> Any:
     """The same in a loop that has ended where `stopped` holds at run time."""
     if surely_ends(iterator):
         return next(iterator, END)
+    end_at_run_time(iterator)
     trace = current_trace()
     noted = len(trace.checks)
     with _watched() as watch, effects.watched() as recorder:

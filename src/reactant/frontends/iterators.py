@@ -5,9 +5,12 @@ may pass over or repeat, and so is one that a loop was left with where only the 
 """
 from __future__ import annotations
 
+import contextlib
+import dis
+import functools
 import gc
 from collections.abc import Iterator
-from types import WrapperDescriptorType
+from types import CodeType, GeneratorType, WrapperDescriptorType
 from typing import Any
 
 from reactant.errors import ControlFlowError, UnsupportedError
@@ -52,6 +55,48 @@ def unknown() -> ControlFlowError:
         "index into a list or array instead: `while k < len(x):` with `k += 1`.")
 
 
+def called(function: Any, owner: Any) -> None:
+    """A method in C of some object is about to be called: of a generator, it may go on."""
+    if type(owner) is GeneratorType and (function.__name__ != "close" or _cleans_up(owner.gi_code)):
+        use(owner)
+
+
+def end_at_run_time(iterable: Any) -> None:
+    """Raise where a loop that only the run knows the end of takes its elements from a generator that would see it."""
+    for x in _sources(iterable):
+        if type(x) is GeneratorType and x.gi_frame is not None and _cleans_up(x.gi_code):
+            with contextlib.suppress(Exception):
+                x.close()       # here, where what it changes is taken back
+            raise UnsupportedError(
+                f"Only the run knows where a loop over the generator {x.gi_code.co_name!r} ends, which has a "
+                f"`yield` in a `try` or `with`, whose end would run there. Put the `try` around the loop, or take the "
+                f"elements from a list.")
+
+
+@functools.cache
+def _cleans_up(code: CodeType) -> bool:
+    """Whether a `yield` stands in a `try` or `with`, which sees that the generator is closed there."""
+    ops = {i.offset: i.opname for i in dis.get_instructions(code)}
+    handled = [(e.start, e.end) for e in dis._parse_exception_table(code)     # type: ignore[attr-defined]
+               if ops.get(e.target) not in _PYTHONS_OWN]
+    return any(start <= place < end for place, op in ops.items() if op == "YIELD_VALUE" for start, end in handled)
+
+
+_PYTHONS_OWN = ("CLEANUP_THROW", "CALL_INTRINSIC_1")
+"""What handlers begin with that the compiler puts around `yield from` and generators."""
+
+
+def _sources(iterable: Any) -> Iterator[Any]:
+    """An iterator and those that it takes its elements from."""
+    waiting, met = [iterable], set()
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, Iterator) and id(x) not in met:
+            met.add(id(x))
+            yield x
+            waiting += gc.get_referents(x)
+
+
 def _advances(x: Any) -> bool:
     """Whether it is an iterator that is used up by C code, which nothing records."""
     return isinstance(getattr(type(x), "__next__", None), WrapperDescriptorType)
@@ -59,12 +104,10 @@ def _advances(x: Any) -> bool:
 
 def lose(iterable: Any) -> None:
     """Only the run knows where this iterator, and those it takes its elements from, stand."""
-    trace, waiting = current_trace(), [iterable]
-    while waiting:
-        x = waiting.pop()
-        if isinstance(x, Iterator) and not any(x is other for other in trace.lost):
-            if _advances(x):
+    trace = current_trace()
+    for x in _sources(iterable):
+        if _advances(x):
+            if not any(x is other for other in trace.lost):
                 trace.lost.append(x)
-            elif hasattr(type(x), "ag__advances"):
-                x.stand(None)
-            waiting += gc.get_referents(x)
+        elif hasattr(type(x), "ag__advances"):
+            x.stand(None)

@@ -61,6 +61,16 @@ class Changes:
     def named(self) -> str:
         return self.stands_for.__name__
 
+    def copy(self) -> Any:
+        raise NotImplementedError
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        found = self.view()
+        return found if type(found) is list else found.of_rows(*found.content())
+
     # -- at a place
 
     def insert(self, index: Any, item: Any) -> None:

@@ -244,6 +244,8 @@ def is_choosable(tree: Tree) -> bool:
     """Whether a value is an object that the run can choose by a number, or one that it has chosen."""
     if _is_alternative(tree):
         return alternatives.lasting(tree.key)       # type: ignore[union-attr]
+    if type(tree) is Node and tree.original is None:
+        return False
     value = tree.value if type(tree) is Known else tree.original if type(tree) is Node else tree
     return (type(tree) is Known or alternatives.is_by_number(value)) and alternatives.is_choosable(value)
 
@@ -308,7 +310,7 @@ def one_sided(tree: Tree, second: bool) -> Plan:
 
 def _same(a: Tree, b: Tree) -> bool:
     x, y = _object(a), _object(b)
-    if x is y:
+    if x is y and (x is not None or type(a) is type(b) is Known):       # None: also of a tree that was made anew
         return True
     if type(a) is Held and type(b) is Held:
         s, t = a.tensor, b.tensor
