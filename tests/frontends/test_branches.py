@@ -397,7 +397,7 @@ def not_there_yet(x, box):
 
 def test_keys_attributes_and_modules_that_are_missing_are_missed_where_they_are_asked_for():
     """They were missed while tracing, on whichever path."""
-    compiled = reactant.jit(lambda x: not_there(x, {"a": 2.0}, State()))
+    compiled = reactant.jit(lambda x: not_there(x, {"a": 2.0}, State(x)))
     assert compiled(-np.ones(3)) == 3.0
     for x, error in (([1.0, -1, -1], KeyError), ([-1.0, 1, -1], AttributeError), ([-1.0, -1, 1], ModuleNotFoundError)):
         with pytest.raises(error):
