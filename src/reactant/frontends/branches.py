@@ -52,7 +52,7 @@ from reactant.frontends.plans import (
     unusable,
 )
 from reactant.frontends.state import ABSENT, Held, Kind, Known, Node, Tree, Variables, capture, kind_of, value_of
-from reactant.frontends.trace import Failure, Region, Trace, current_trace, told_by
+from reactant.frontends.trace import KEYS_OF_THE_RUN, Failure, Region, Trace, current_trace, told_by
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.records import dataclass
@@ -563,6 +563,8 @@ class Meeting:
                 return
             error = ControlFlowError(self.different(change, plan))
             needs_grower(change.container, error)
+            if isinstance(change.container, (dict, set)):
+                self.trace.wanted.add(KEYS_OF_THE_RUN)
             raise error
         content = assembled(plan, make, found, copied=True)
         effects.touch(change.container, change.name)

@@ -51,7 +51,6 @@ OURS: set[type] = set()
 """Types whose methods are not converted, and change none of their arguments."""
 
 
-
 def stood_for(x: Any) -> type | None:
     """The type that the user would see of a value, where what there is of it while tracing is of a type of ours."""
     kind = type(x)
@@ -68,7 +67,7 @@ def require_attribute(x: Any, name: str) -> None:
     meant = stood_for(x)
     if meant is not None and not hasattr(meant, name) and name not in ADDED:
         module = "" if meant.__module__ == "builtins" else f"{meant.__module__}."
-        raise AttributeError(f"'{module}{meant.__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'{module}{meant.__name__}' object has no attribute '{name}'", name=name, obj=meant)
 
 
 ADDED: set[str] = set()

@@ -22,7 +22,7 @@ from reactant.frontends.iteration import Items, IteratorItems, ListItems, UsedUp
 from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.bounded import is_partial
 from reactant.frontends.numpy.overlay import to_python
-from reactant.frontends.numpy.tensor import is_tensor
+from reactant.frontends.numpy.tensor import is_tensor, python_number, wrap
 from reactant.frontends.operators import UNSET, ag__
 from reactant.frontends.pushed import waits
 from reactant.frontends.run_time_lists import of_items
@@ -335,6 +335,8 @@ def _deciding(known: Callable, decisive: bool) -> Callable:
     combine = ag__.or_ if decisive else ag__.and_
 
     def applied(items: Any, /) -> Any:
+        if isinstance(items, Changes) and type(found := items.view()) is not list:
+            return python_number(wrap(found.reduced(np.any if decisive else np.all)).value())
         if not is_tracing() or not isinstance(items, Iterator):
             return known(items)
         iterator, found, lost = iter(items), not decisive, False

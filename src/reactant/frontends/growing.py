@@ -411,7 +411,7 @@ class Grower(Changes):
         found = RunTimeList([], self.tree, self.kinds, rows, self.filled.read(),
                             lambda value: Tensor(Element(self.name, sources, value)),
                             len(self.given) if self.use < POPS else 0, self.stands_for,
-                            None if self.head is None else self.head.read())
+                            None if self.head is None else self.head.read(), self.capacity)
         found.owner = self
         return found
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.errors import UnsupportedError
 from reactant.frontends import effects, iterators
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.calls import replace
@@ -153,6 +154,10 @@ class RangeItems(Items):
     def __init__(self, start: Any, stop: Any, step: Any):
         self.start, self.stop, self.step = start, stop, step
         self.length = _range_length(start, stop, step)
+
+    @staticmethod
+    def ag__compared(kind: str, left: Any, right: Any) -> Any:
+        raise UnsupportedError("A range is compared of which only the run knows the bounds. Compare those.")
 
     def at(self, k: int | Tensor) -> Any:
         limits = self._limits()

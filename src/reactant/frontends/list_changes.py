@@ -61,6 +61,12 @@ class Changes:
     def named(self) -> str:
         return self.stands_for.__name__
 
+    @staticmethod
+    def ag__compared(kind: str, left: Any, right: Any) -> Any:
+        """`left kind right`, one of which is such a list."""
+        from reactant.frontends.list_comparisons import compared  # built upon this
+        return compared(kind, left, right)
+
     def copy(self) -> Any:
         raise NotImplementedError
 

@@ -192,6 +192,9 @@ def _comparison(kind: str, stem: str, mirror: str, symbol: str) -> Callable[[Any
             if stem == "ne" and a not in PLAIN and method_of(a, "__eq__") and a.__ne__ is object.__ne__:
                 equal = _protocol(left, right, "__eq__", "__eq__")
                 return left is not right if equal is NotImplemented else ag__.not_(equal)
+            hook = getattr(a, "ag__compared", None) or getattr(b, "ag__compared", None)
+            if hook is not None:
+                return hook(kind, left, right)
             if sequences.depends(left, right):
                 return sequences.compared(kind, left, right)
             if stem in ("eq", "ne") and getattr(a, "__eq__", None) is getattr(b, "__eq__", None) is object.__eq__:

@@ -111,8 +111,10 @@ class KeyedDict(Keys):
         made.ag__names, made.ag__held = self.ag__names[:], self.ag__held[:]
         return made
 
-    def update(self, pairs: Any = ()) -> None:
+    def update(self, pairs: Any = (), **more: Any) -> None:
         for key, value in pairs.items() if hasattr(pairs, "items") else pairs:
+            self[key] = value
+        for key, value in more.items():
             self[key] = value
 
     def clear(self) -> None:

@@ -83,9 +83,10 @@ class RunTimeList(Changes):
 
     def __init__(self, prefix: list[Any], tree: Tree, kinds: list[Kind | None], rows: list[Storage | None],
                  count: ir.Value, guarded: Callable[[ir.Value], Tensor] | None, least: int = 0,
-                 stands_for: type = list, head: ir.Value | None = None):
+                 stands_for: type = list, head: ir.Value | None = None, capacity: int = 0):
+        """`capacity`: how many elements there may be where they are all known, and so in no row."""
         self.prefix, self.tree, self.kinds, self.rows, self.guarded = prefix, tree, kinds, rows, guarded
-        self.capacity = next((s.shape[0] for s in rows if s is not None), 0)
+        self.capacity = next((s.shape[0] for s in rows if s is not None), capacity)
         self.stands_for, self.head = stands_for, head       # the rows are a ring that begins at `head`
         self.filled = python_number(count, (least, self.capacity))
         self.region = current_trace().region
@@ -118,8 +119,7 @@ class RunTimeList(Changes):
         both = guarded if before is None or guarded is None else lambda v: before(guarded(v).value())
         grower.straighten()
         made = RunTimeList(prefix, grower.tree, _wider(grower.kinds, prefix), grower.rows, grower.filled.read(),
-                           both or before,
-                           stands_for=grower.stands_for)
+                           both or before, stands_for=grower.stands_for, capacity=grower.capacity)
         if type(target) is RunTimeList:
             made.shared, made.watches = target.shared, target.watches
         return made
@@ -233,10 +233,12 @@ class RunTimeList(Changes):
             rows, count = [row and shifted(row, low) for row in rows], ops.maximum(ops.subtract(high, low), 0)
         return self.of_rows(rows, count)
 
-    def of_rows(self, rows: list[ir.Value | None], count: ir.Value) -> RunTimeList:
-        """Another list of such elements."""
+    def of_rows(self, rows: list[ir.Value | None], count: ir.Value,
+                kinds: list[Kind | None] | None = None) -> RunTimeList:
+        """Another list of such elements (of these kinds)."""
         memories = [row and Storage(shape_of(row), dtype_of(row), row) for row in rows]
-        made = RunTimeList([], self.tree, self.kinds, memories, count, self.guarded, stands_for=self.stands_for)
+        made = RunTimeList([], self.tree, kinds or self.kinds, memories, count, self.guarded,
+                           stands_for=self.stands_for, capacity=self.room)
         made.shared, made.watches = self.shared, self.watches
         return made
 
@@ -294,10 +296,11 @@ class RunTimeList(Changes):
                        for root in roots_of(leaf.tensor.storage))
             self.settle()
 
-    def replace(self, rows: list[ir.Value | None], count: ir.Value) -> None:
+    def replace(self, rows: list[ir.Value | None], count: ir.Value, kinds: list[Kind | None] | None = None) -> None:
         self.leave_prefix()
         self.settle()
-        new = self.of_rows(rows, count)
+        new = self.of_rows(rows, count, kinds)
+        self.kinds = new.kinds
         self.prefix, self.rows, self.filled, self.capacity, self.head = [], new.rows, new.filled, new.capacity, None
 
     def begin_store(self, index: Any) -> None:
@@ -365,28 +368,41 @@ class RunTimeList(Changes):
     # -- one list behind another
 
     def __add__(self, other: Any) -> RunTimeList:
-        return self.of_rows(*self.followed_by(other))
+        rows, count, kinds = self.followed_by(other)
+        return self.of_rows(rows, count, kinds)
+
+    def __mul__(self, times: Any) -> RunTimeList:
+        if type(times) is not int or times < 1:
+            raise UnsupportedError(f"A list of run-time length times {times}. " + _ADVICE)
+        found = self.copy()
+        for _ in range(times - 1):
+            found = found + self
+        return found
+
+    __rmul__ = __mul__
 
     def __radd__(self, other: Any) -> RunTimeList:
         first = self.alike(other)
         return self.copy() if first is None else first + self
 
     def __iadd__(self, other: Any) -> RunTimeList:
-        rows, count = self.followed_by(other)
+        rows, count, kinds = self.followed_by(other)
         self.begin_change()
-        self.replace(rows, count)
+        self.replace(rows, count, kinds)
         return self
 
-    def followed_by(self, other: Any) -> tuple[list[ir.Value | None], ir.Value]:
-        """The rows and the length of the list with the elements of another one behind its own."""
+    def followed_by(self, other: Any) -> tuple[list[ir.Value | None], ir.Value, list[Kind | None]]:
+        """The rows, the length and the kinds of the list with the elements of another one behind its own."""
         second, (rows, count) = self.alike(other), self.content()
         if second is None:
-            return rows, count
+            return rows, count, self.kinds
         element_copies.share(self, second)
         more, length = second.content()
         places = [[count, *(ops.constant(0, np.int64) for _ in kind.shape)] if kind else [] for kind in self.kinds]
-        return [row and ops.dynamic_update_slice(padded(row, self.room + second.room), new, place)
-                for row, new, place in zip(rows, more, places, strict=True)], ops.add(count, length)
+        rows = [row and ops.dynamic_update_slice(padded(row, self.room + second.room), new, place)
+                for row, new, place in zip(rows, more, places, strict=True)]
+        return rows, ops.add(count, length), [a and b and joined(a, b)
+                                              for a, b in zip(self.kinds, second.kinds, strict=True)]
 
     def alike(self, other: Any) -> RunTimeList | None:
         """Another list in rows, with elements of the kinds of this one; None where it is empty."""
@@ -396,7 +412,7 @@ class RunTimeList(Changes):
         if type(found) is list and not found:
             return None
         if type(found) is not RunTimeList or not alike(self.tree, found.tree) or any(
-                (a and (a.kind, a.dtype, a.shape)) != (b and (b.kind, b.dtype, b.shape)) or a is None
+                a is None or b is None or (a.kind == ARRAY, a.dtype, a.shape) != (b.kind == ARRAY, b.dtype, b.shape)
                 for a, b in zip(self.kinds, found.kinds, strict=True)):
             raise UnsupportedError("Two lists with elements of different kinds are joined, of which only the run knows "
                                    "how long they are. " + _ADVICE)
@@ -461,6 +477,9 @@ class RunTimeList(Changes):
         return function(*as_arrays(args), **as_arrays(kwargs))
 
     # -- what cannot be
+
+    def __repr__(self) -> str:
+        raise UnsupportedError("The text of this list. " + _ADVICE)
 
     def __len__(self) -> int:
         raise UnsupportedError("The length of this list is needed while compiling. " + _ADVICE)
@@ -572,7 +591,8 @@ def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) ->
         kinds.append(kind)
         rows.append(Storage(shape_of(whole), kind.dtype, whole))
     guarded = (lambda value: Tensor(Picked("an element", seen, value))) if seen else None
-    return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), guarded, len(items))
+    return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), guarded, len(items),
+                       capacity=len(items))
 
 
 def _rows_of(items: list) -> RunTimeList:

@@ -1,6 +1,8 @@
-"""Comparisons of tuples and lists whose elements are known at run time only: one by one, as Python compares them."""
+"""Comparisons of tuples, lists and dicts whose elements are known at run time only: one by one, as Python compares
+them."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,20 +15,31 @@ ORDERS = {"Lt": False, "Gt": False, "LtE": True, "GtE": True}
 """Orders, and what they say of equal sequences."""
 
 
+ORDER = {"Lt": operator.lt, "Gt": operator.gt, "LtE": operator.le, "GtE": operator.ge}
+
+
 def depends(left: Any, right: Any) -> bool:
-    """Whether only the run knows how two sequences compare."""
+    """Whether only the run knows how two sequences, or two dicts, compare."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return type(left).__eq__ is type(right).__eq__ is dict.__eq__ and (_has_tensors(left) or _has_tensors(right))
     return any(isinstance(left, kind) and isinstance(right, kind) for kind in (tuple, list)) \
         and (_has_tensors(left) or _has_tensors(right))
 
 
-def _has_tensors(sequence: tuple | list) -> bool:
+def _has_tensors(held: tuple | list | dict) -> bool:
     """Whether there are traced values, or objects of a user's class, which may hold some."""
-    return any(is_tensor(x) or isinstance(x, (tuple, list)) and _has_tensors(x) or type(x).__flags__ & HEAP_TYPE
-               for x in sequence)
+    return any(is_tensor(x) or isinstance(x, (tuple, list, dict)) and _has_tensors(x) or type(x).__flags__ & HEAP_TYPE
+               for x in (held.values() if isinstance(held, dict) else held))
 
 
-def compared(kind: str, left: tuple | list, right: tuple | list) -> Any:
-    """`left kind right` of tuples or of lists."""
+def compared(kind: str, left: Any, right: Any) -> Any:
+    """`left kind right` of tuples, lists, or dicts."""
+    if isinstance(left, dict):
+        if kind not in ("Eq", "NotEq"):
+            return ORDER[kind](left, right)     # raises
+        if left.keys() != right.keys():
+            return kind == "NotEq"
+        left, right = list(left.values()), [right[key] for key in left]
     if kind == "Eq":
         return _equal(left, right)
     return ag__.not_(_equal(left, right)) if kind == "NotEq" else _ordered(kind, left, right)
