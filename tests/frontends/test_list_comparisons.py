@@ -31,7 +31,8 @@ def equal(x):
 
 def ordered(x):
     n = numbers(x)
-    return n < n, n <= n[:], n < n[1:], n > n[:1], n >= [], [] < n, n < [1e9], [0.0] <= n, n < n + [1.0], n > [x[0], 2.0]
+    return (n < n, n <= n[:], n < n[1:], n > n[:1], n >= [], [] < n, n < [1e9], [0.0] <= n, n < n + [1.0],
+            n > [x[0], 2.0])
 
 
 def in_the_loop(x):

@@ -195,13 +195,15 @@ class KeyedCounter(KeyedDict):
     def __getitem__(self, key: Any) -> Any:
         return self.ag__held[self.ag__names.index(key)] if key in self.ag__names else 0
 
-    def update(self, items: Any = ()) -> None:
-        if hasattr(items, "items"):
-            for key, count in items.items():
+    def update(self, pairs: Any = (), **more: Any) -> None:
+        if hasattr(pairs, "items"):
+            for key, count in pairs.items():
                 self[key] = self[key] + count
         else:
-            for key in items:
+            for key in pairs:
                 self[key] = self[key] + 1
+        for key, count in more.items():
+            self[key] = self[key] + count
 
     def total(self) -> Any:
         return sum(self.ag__held)
