@@ -1,11 +1,13 @@
 """Run a function plainly and traced, and compare everything a caller can see."""
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib.util
+import signal
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -85,3 +87,22 @@ def check(f: Callable, *args: Any, rtol: float = 1e-12, atol: float = 0.0, **opt
     assert_same(plain, compiled, rtol, atol)
     assert_same(mine, theirs, rtol, atol, "arguments")
     return compiled
+
+
+class Endless(Exception):
+    """Python does not come to an end."""
+
+
+@contextlib.contextmanager
+def ending(seconds: int = 5) -> Iterator[None]:
+    """`Endless` is raised in what takes longer (and runs as Python)."""
+    def stop(*_: object) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

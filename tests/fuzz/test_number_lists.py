@@ -1,36 +1,22 @@
 """Programs over lists of numbers of which the run decides how long they are (`number_lists`): equal, or refused."""
 from __future__ import annotations
 
-import signal
-
 import numpy as np
 import pytest
 
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.number_lists import Writer
-from tests.support import module_of
-
-
-class Endless(Exception):
-    """Python does not come to an end."""
-
-
-def _stop(*_: object) -> None:
-    raise Endless
+from tests.support import Endless, ending, module_of
 
 
 def plain_result(function, x):
     """What Python gives; None where it raises, never ends, or makes very long lists."""
-    before = signal.signal(signal.SIGALRM, _stop)
-    signal.alarm(5)
     try:
-        found = function(x, 6)
+        with ending():
+            found = function(x, 6)
     except (LookupError, ValueError, TypeError, ArithmeticError, NameError, Endless):
         return None
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
     return None if max(found[:3]) > 3000 else found
 
 
