@@ -381,3 +381,18 @@ def known_and_long(x):
 def test_known_lengths_beyond_the_room():
     x = np.array([0.5])
     np.testing.assert_allclose(reactant.jit(known_and_long, list_capacity=8)(x), known_and_long(x))
+
+
+def in_a_dict_made_anew(x):
+    held = {"n": 0, "found": []}
+    for i in range(80):
+        for k in range(6):
+            if x[(i + k) % len(x)] > 0:
+                held["found"].append(x[k % len(x)])
+        held = {**held, "n": held["n"] + 2}
+    return len(held["found"]), sum(held["found"], 0.0), held["n"]
+
+
+def test_a_list_in_a_dict_that_each_turn_makes_anew():
+    """What had been appended was lost."""
+    agree(in_a_dict_made_anew, [(X,), (-X,)], list_capacity=500)

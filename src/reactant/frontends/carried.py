@@ -1,9 +1,9 @@
 """What a loop carries: the values it starts with, and how variables are made of them."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeGuard
 
 from jaxlib.mlir import ir
 
@@ -210,15 +210,37 @@ def python_object(leaf: Tree) -> Any:
 
 
 def parts_of(plan: Plan, entry: Tree) -> Iterator[Plan]:
-    """The plan of each leaf of `entry`."""
-    if type(entry) is not Node:
-        yield plan
-    elif type(plan) is Branching and len(plan.children) == len(entry.children):
+    """The plan of each leaf of `entry`; that of a part which has become of another structure."""
+    if type(entry) is Node and type(plan) is Branching and len(plan.children) == len(entry.children):
         for child, tree in zip(plan.children, entry.children, strict=True):
             yield from parts_of(child, tree)
-    elif type(plan) is Keep:
+    elif type(entry) is Node and type(plan) is Keep:
         for leaf in leaves(entry):
             yield Keep(python_object(leaf))
+    else:
+        yield plan
+
+
+def with_parts(entry: Node, after: Node, kinds: list[Kind | None],
+               begin: Callable[[Tree, Tree, list[Kind | None]], tuple[Tree, list[Kind | None]]]
+               ) -> tuple[Tree, list[Kind | None]]:
+    """The tree to begin with, and its kinds, where `begin` gives those of the parts of two trees of one structure."""
+    children, found, rest = [], [], kinds
+    for child, end in zip(entry.children, after.children, strict=True):
+        count = sum(1 for _ in leaves(child))
+        made, more = begin(child, end, rest[:count])
+        children.append(made)
+        found += more
+        rest = rest[count:]
+    if all(made is child for made, child in zip(children, entry.children, strict=True)):
+        return entry, kinds
+    return Node(entry.kind, entry.key, children, entry.original), found
+
+
+def are_alike(entry: Tree, after: Tree) -> TypeGuard[Node]:
+    """Whether two trees are of one structure, the parts of which are carried each by itself."""
+    return type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
+        and entry.kind not in ("maybe", "optional")
 
 
 def truth_of(tree: Tree) -> ir.Value:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reactant.frontends.carried import is_in_one_place, numeric_kind, own_copies
+from reactant.frontends.carried import are_alike, is_in_one_place, numeric_kind, own_copies, with_parts
 from reactant.frontends.numpy.tensor import PYTHON
 from reactant.frontends.state import Kind, Node, Tree, joined
 from reactant.frontends.trace import current_trace
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
 
 
-def as_rows(loop: Loop, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
-    """A variable that is a list before the loop and one of run-time length after a turn: what it is at the start of a
-    turn, with room for `list_capacity` elements."""
+def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list[Kind | None]]:
+    """A variable that is, or holds, a list before the loop and one of run-time length after a turn: what it is at the
+    start of a turn, with room for `list_capacity` elements."""
     if not (type(entry) is Node and type(after) is Node and "rows" in (entry.kind, after.kind)):
-        return entry, []
+        return with_parts(entry, after, kinds, as_rows) if are_alike(entry, after) else (entry, kinds)
     key = (after if after.kind == "rows" else entry).key
     before, later = key.rows_of(entry), key.rows_of(after)
     if before is None or later is None:
-        return entry, []        # `unify` says why
-    kinds = [joined(numeric_kind(a), numeric_kind(b)) for a, b in zip(before.children, later.children, strict=True)]
+        return entry, kinds     # `unify` says why
+    both = [joined(numeric_kind(a), numeric_kind(b)) for a, b in zip(before.children, later.children, strict=True)]
     if entry.kind == "rows" and (entry.key.most is not None or all(
-            k.shape == numeric_kind(a).shape for k, a in zip(kinds[1:], before.children[1:], strict=True))):
-        return entry, []
+            k.shape == numeric_kind(a).shape for k, a in zip(both[1:], before.children[1:], strict=True))):
+        return entry, kinds
     options = current_trace().options or CompileOptions()
     most = max(options.list_capacity, *(numeric_kind(part).shape[0] for part in before.children[1:]))
     kinds = [Kind(PYTHON, np.dtype(np.int64), (), numeric_kind(before.children[0]).interval),
-             *(dataclasses.replace(kind, shape=(most, *kind.shape[1:])) for kind in kinds[1:])]
+             *(dataclasses.replace(kind, shape=(most, *kind.shape[1:])) for kind in both[1:])]
     return Node("rows", dataclasses.replace(key, most=most), before.children, entry.original), kinds
 
 

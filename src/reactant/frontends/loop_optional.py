@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.frontends import alternatives
-from reactant.frontends.carried import NeedsPeeling, leaves, mismatch, numeric_kind
+from reactant.frontends.carried import NeedsPeeling, are_alike, leaves, mismatch, numeric_kind, with_parts
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.plans import (
     Broken,
@@ -40,18 +40,8 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
             return entry, kinds
         made = as_slice(entry)
         return made, [numeric_kind(leaf) for leaf in leaves(made)]
-    if type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
-            and entry.kind not in ("maybe", "optional"):
-        children, found, rest = [], [], kinds
-        for child, end in zip(entry.children, after.children, strict=True):
-            count = sum(1 for _ in leaves(child))
-            made, more = carried_as(loop, name, child, end, rest[:count])
-            children.append(made)
-            found += more
-            rest = rest[count:]
-        if all(made is child for made, child in zip(children, entry.children, strict=True)):
-            return entry, kinds
-        return Node(entry.kind, entry.key, children, entry.original), found
+    if are_alike(entry, after):
+        return with_parts(entry, after, kinds, lambda child, end, own: carried_as(loop, name, child, end, own))
     if (content := alternatives.content_of_one(entry)) is not None and not is_choosable(after):
         made = capture(content)     # turns put new ones in its place
         return made, [numeric_kind(leaf) for leaf in leaves(made)]

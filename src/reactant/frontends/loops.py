@@ -425,7 +425,7 @@ class Loop:
         made, kinds = turn_sizes.carried_as(self, name, entry, after)
         if made is entry and not turn_sizes.follows(entry):
             made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
-        return (made, kinds) if made is not entry else loop_lists.as_rows(self, name, entry, after)
+        return (made, kinds) if made is not entry else loop_lists.as_rows(entry, after, self.kinds[name])
 
     def unbound_again(self, name: str, carried: Carried) -> bool:
         """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""
