@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import ControlFlowError
 from tests.frontends.agreement import agree
 
 RNG = np.random.default_rng(0)
@@ -396,3 +397,55 @@ def in_a_dict_made_anew(x):
 def test_a_list_in_a_dict_that_each_turn_makes_anew():
     """What had been appended was lost."""
     agree(in_a_dict_made_anew, [(X,), (-X,)], list_capacity=500)
+
+
+class Part:
+    def __init__(self, mass, age):
+        self.mass, self.age = mass, age
+
+
+def parts_that_may_go(x):
+    parts = [Part(x[0], x[1]), Part(x[2], x[3])]
+    tables = [{"a": x[0], "n": x[1]}, {"a": x[2], "n": x[3]}]
+    for k in range(80):
+        if x[k % 9] > 2:
+            parts.pop()
+            tables.pop()
+    parts[-1].mass += 1.0
+    tables[-1]["a"] *= 2.0
+    for part in parts:
+        part.age = part.age - 0.5
+    first = parts[0]
+    first.mass = first.mass + first.age
+    return [(p.mass, p.age) for p in parts][0], sum([t["a"] for t in tables]), len(parts)
+
+
+def test_dicts_and_objects_in_lists_of_run_time_length_are_changed_there():
+    """Copies of them were changed."""
+    agree(parts_that_may_go, [(X,), (-X,)])
+
+
+def changed_by_one_name(x):
+    parts = [Part(x[0], x[1]), Part(x[2], x[3])]
+    first = parts[0]
+    for k in range(80):
+        if x[k % 9] > 2:
+            parts.pop()
+    parts[0].mass += 1.0
+    return first.mass
+
+
+def rows_by_one_name(x):
+    rows = [[x[0], x[1]], [x[2], x[3]]]
+    first = rows[0]
+    for k in range(80):
+        if x[k % 9] > 2:
+            rows.pop()
+    rows[0][0] += 1.0
+    return first[0]
+
+
+@pytest.mark.parametrize("program", [changed_by_one_name, rows_by_one_name])
+def test_an_element_known_by_another_name_from_before_is_not_changed_apart(program):
+    with pytest.raises(ControlFlowError, match="that is an element of a list of which only the run knows the length"):
+        reactant.jit(program)(X)

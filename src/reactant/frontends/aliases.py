@@ -559,6 +559,8 @@ def parts_of_object(x: Any) -> list[Any]:
         return [x.__self__, x.__func__]
     if isinstance(x, FunctionType):
         return [_content(c) for c in x.__closure__ or ()]
+    if (parts := getattr(type(x), "ag__parts", None)) is not None:
+        return parts(x)
     held = type(x).__flags__ & HEAP_TYPE or type(x) is SimpleNamespace
     return list(attributes(x).values()) if held else []
 

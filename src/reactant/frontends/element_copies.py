@@ -1,6 +1,6 @@
-"""Lists that are elements of a list whose elements stand in rows.
+"""Lists, dicts and objects that are elements of a list whose elements stand in rows.
 
-What a run-time place gives of such a list is a copy. A change of the copy is written into its row where nothing else
+What a run-time place gives of such a one is a copy. A change of the copy is written into its row where nothing else
 can tell that it is one; else it is refused. Copies that control flow has put others in place of are found by
 `identity`.
 """
@@ -16,12 +16,16 @@ from reactant.frontends.state import Node, Tree, capture
 from reactant.frontends.trace import Trace, current_trace
 from reactant.records import dataclass
 
+CHANGED = ("list", "dict", "object")
+"""Nodes of what can be changed and stand in rows."""
+
 
 @dataclass(eq=False, frozen=True)
 class Copy:
-    """A list that stands for an element, or for a part of one; nobody knows its place in `owner` where that is None."""
+    """A container that stands for an element, or for a part of one; nobody knows its place in `owner` where that is
+    None."""
 
-    made: list
+    made: Any
     element: Any
     owner: Any
     place: Any
@@ -30,8 +34,8 @@ class Copy:
 
     def refusal(self) -> ControlFlowError:
         return ControlFlowError(
-            "This changes a list that is an element of a list of which only the run knows the length, or may be one. "
-            "Put another one in its place (rows[k] = [...]), or change a copy: list(row).")
+            f"This changes {named(self.made)} that is an element of a list of which only the run knows the length, or "
+            f"may be one. Put another one in its place (rows[k] = ...), or change a copy.")
 
 
 @dataclass(eq=False)
@@ -65,28 +69,33 @@ def _among(lists: list[list]) -> Callable[[Any], bool]:
     return lambda each: id(each) in known
 
 
-def has_lists(tree: Tree | None) -> bool:
-    return type(tree) is Node and (tree.kind == "list" or any(map(has_lists, tree.children)))
+def named(container: Any) -> str:
+    kind = type(container)
+    return f"a {kind.__name__}" if kind in (list, dict) else f"an object of type {kind.__name__}"
+
+
+def has_containers(tree: Tree | None) -> bool:
+    return type(tree) is Node and (tree.kind in CHANGED or any(map(has_containers, tree.children)))
 
 
 def register(element: Any, owner: Any = None, place: Any = None) -> None:
-    """Note what an element's lists are copies of."""
+    """Note what an element's containers are copies of."""
     trace = current_trace()
-    for made in _lists(capture(element)):
+    for made in _containers(capture(element)):
         trace.copies[id(made)] = Copy(made, element, owner, place, len(trace.loops))
 
 
-def _lists(tree: Tree) -> Iterator[list]:
+def _containers(tree: Tree) -> Iterator[Any]:
     if type(tree) is Node:
-        if tree.kind == "list":
+        if tree.kind in CHANGED:
             yield tree.original
         for child in tree.children:
-            yield from _lists(child)
+            yield from _containers(child)
 
 
 def is_copy(tree: Tree) -> bool:
     """Whether an element, or a part of it, is one of some list's."""
-    return any(_found(made, current_trace()) is not None for made in _lists(tree))
+    return any(_found(made, current_trace()) is not None for made in _containers(tree))
 
 
 def _found(container: Any, trace: Trace) -> Copy | None:
@@ -117,7 +126,7 @@ def begin_change(container: Any) -> None:
     if copy.depth < len(trace.loops) and hasattr(copy.owner, "loop"):     # another turn may find it elsewhere
         raise copy.refusal()
     others = [c for c in trace.copies.values() if c.element is not copy.element and (
-        c.owner is copy.owner or id(c.owner) not in seen)]
+        c.owner is None or c.owner is copy.owner or id(c.owner) not in seen)]
     linked = [link.made for link in trace.identities if any(id(o) in trace.copies for o in link.known)]
     if not seen.isdisjoint({id(c.made) for c in others} | set(map(id, linked))):
         raise copy.refusal()
@@ -156,11 +165,11 @@ def meet(then: dict[int, Copy], orelse: dict[int, Copy]) -> None:
 def share(*lists: Any) -> None:
     """Elements of these are in several places."""
     for each in lists:
-        if has_lists(each.tree):
+        if has_containers(each.tree):
             each.shared = True
             if each.owner is not None:
                 each.owner.shared = True
         each.settle()
 
 
-__all__ = ["begin_change", "end_change", "has_lists", "is_copy", "meet", "moved", "register", "reorder", "share"]
+__all__ = ["begin_change", "end_change", "has_containers", "is_copy", "meet", "moved", "register", "reorder", "share"]

@@ -102,7 +102,7 @@ class Changes:
 
     def keep(self, item: Any, place: Any = None) -> None:
         """An element comes to stand at a place, of whose lists others may know."""
-        if element_copies.has_lists(tree := capture(item)):
+        if element_copies.has_containers(tree := capture(item)):
             self.shared |= element_copies.is_copy(tree)
             element_copies.register(item, self, place)
 

@@ -167,9 +167,13 @@ class Loop:
     def stage(self) -> ir.Value | None:
         """Trace until what is carried no longer changes, then build the op and set the variables. Returns the index
         that a `for` has come to."""
+        trace, copies = self.trace, dict(self.trace.copies)
         try:
             self.trace_and_build()
             return None if self.counter is None else self.counter.result
+        except BaseException:
+            trace.copies = copies       # it may be run in another way
+            raise
         finally:
             self.growth.release()
             array_lists.release(self)

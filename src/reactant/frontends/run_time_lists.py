@@ -98,6 +98,10 @@ class RunTimeList(Changes):
         if sources := list(sources):
             self.watches.append(Stood(name, sources))
 
+    def ag__parts(self) -> list[Any]:
+        """What is reached through it: not the element that its structure is known from, which is a row now."""
+        return [*self.prefix, self.owner, *(s for s in self.rows if s is not None)]
+
     def has_arrays(self) -> bool:
         return any(kind is not None and kind.kind == ARRAY for kind in self.kinds)
 
@@ -178,7 +182,7 @@ class RunTimeList(Changes):
             parts.append(self.guarded(value) if arrays and self.guarded is not None else
                          Tensor.of_value(value, kind.kind))
         found = with_leaves(self.tree, iter(parts))
-        if stays and element_copies.has_lists(self.tree):
+        if stays and element_copies.has_containers(self.tree):
             element_copies.register(found, self if self.owner is None else self.owner, place)
         return found
 
