@@ -208,10 +208,12 @@ def test_numbers_that_have_no_type_together_are_refused():
         reactant.jit(of_two_precisions)(X, np.int64(1))
 
 
-def test_sets_of_which_the_run_picks_one_are_refused():
-    def chosen(x):
-        seen = [set(), set()]
-        seen[int(x[0] > 0.5)].add(1)
-        return len(seen[0])
-    with pytest.raises(ControlFlowError, match="chosen"):
-        reactant.jit(chosen)(X)
+def of_sets(x):
+    seen = [set(), set()]
+    for k in range(3):
+        seen[int(x[k] > 0.5)].add(k % 2)
+    return len(seen[0]), len(seen[1]), 1 in seen[0], 0 in seen[1], len(seen[0] | seen[1]), seen[0] == seen[1]
+
+
+def test_sets_of_which_the_run_picks_one():
+    agree(of_sets, [(np.array(x),) for x in ([0.1, 0.6, 0.7], [0.9, 0.2, 0.3], [0.9, 0.8, 0.6], [0.1, 0.2, 0.3])])

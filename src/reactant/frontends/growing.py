@@ -159,6 +159,10 @@ class Grower(Changes):
             self.fit(tree, list(leaves(tree)))
         self.make(0)
 
+    def ag__parts(self) -> list[Any]:
+        """What is reached through it: not the elements from before, which are rows now."""
+        return [self.former, *(s for s in self.rows if s is not None)]
+
     def outside(self) -> set[Storage]:
         """The memories of arrays that were in the list before, and now are rows."""
         return {root for tree in self.given for leaf in leaves(tree) if _is_array(leaf)
