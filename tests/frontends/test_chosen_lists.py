@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ControlFlowError, ReactantError
+from reactant.errors import ReactantError
 from tests.frontends.agreement import agree
 
 X = np.array([0.9, 0.2, 0.7, 0.4, 0.65, 0.3, 0.8, 0.1])
