@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ControlFlowError
+from reactant.errors import ControlFlowError, UnsupportedError
 from tests.frontends.agreement import agree
 
 RNG = np.random.default_rng(0)
@@ -449,3 +449,34 @@ def rows_by_one_name(x):
 def test_an_element_known_by_another_name_from_before_is_not_changed_apart(program):
     with pytest.raises(ControlFlowError, match="that is an element of a list of which only the run knows the length"):
         reactant.jit(program)(X)
+
+
+def latest(x):
+    last = deque(maxlen=4)
+    for k in range(60):
+        if x[k % len(x)] > 0.2:
+            last.append(x[k % len(x)] * k)
+    last.append(3.0)
+    before = len(last), last[0], sum(last), last.maxlen
+    last.extend([4.0, 5.0])
+    again = last.copy()
+    again.append(6.0)
+    if x[0] > 0:
+        last.append(7.0)
+    return before, len(last), sum(last), len(again), again[0], deque(last) == last
+
+
+def test_deques_of_a_greatest_length_after_a_loop():
+    """They grew beyond it."""
+    agree(latest, [(np.abs(X) + 0.3,), (X,), (-np.abs(X),)])
+
+
+def test_deques_are_not_joined():
+    def twice(x):
+        last = deque()
+        for v in x:
+            if v > 0:
+                last.append(v)
+        return len(last + last)
+    with pytest.raises(UnsupportedError, match="Deques of run-time length are joined"):
+        reactant.jit(twice)(X)

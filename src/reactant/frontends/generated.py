@@ -324,7 +324,7 @@ def _listing(function: Callable, known: Callable) -> Callable:
                 and isinstance(arguments[0], Changes):
             copied = arguments[0].copy()
             if isinstance(copied, Changes):
-                copied.stands_for = function
+                copied.stands_for, copied.maxlen = function, None
             return copied
         return known(*arguments, **keywords)
     return applied

@@ -416,7 +416,7 @@ class Grower(Changes):
                             lambda value: Tensor(Element(self.name, sources, value)),
                             len(self.given) if self.use < POPS else 0, self.stands_for,
                             None if self.head is None else self.head.read(), self.capacity)
-        found.owner = self
+        found.owner, found.maxlen = self, self.maxlen
         return found
 
     shape = property(lambda self: (len(v),) if type(v := self.view()) is list else v.shape)

@@ -5,6 +5,7 @@ The elements stand in rows of arrays, after those that were there before the loo
 """
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from reactant.frontends.list_changes import (
     Changes,
     counted,
     opened,
+    require,
     reversed_rows,
     shifted,
     within,
@@ -76,8 +78,8 @@ _WRITTEN = ("This writes into an array that is, or was, an element of a list of 
 class RunTimeList(Changes):
     """A list with a run-time length: `prefix` are the elements from before the loop."""
 
-    __slots__ = ("capacity", "filled", "guarded", "head", "kinds", "owner", "prefix", "region", "rows", "shared",
-                 "stands_for", "tree", "watches")       # so no plain object
+    __slots__ = ("capacity", "filled", "guarded", "head", "kinds", "maxlen", "owner", "prefix", "region", "rows",
+                 "shared", "stands_for", "tree", "watches")     # so no plain object
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
@@ -88,6 +90,7 @@ class RunTimeList(Changes):
         self.prefix, self.tree, self.kinds, self.rows, self.guarded = prefix, tree, kinds, rows, guarded
         self.capacity = next((s.shape[0] for s in rows if s is not None), capacity)
         self.stands_for, self.head = stands_for, head       # the rows are a ring that begins at `head`
+        self.maxlen: int | None = None      # of a deque: more elements push out the first ones
         self.filled = python_number(count, (least, self.capacity))
         self.region = current_trace().region
         self.owner: Any = None          # the list that a change of an element changes, where it is another one
@@ -126,6 +129,7 @@ class RunTimeList(Changes):
                            both or before, stands_for=grower.stands_for, capacity=grower.capacity)
         if type(target) is RunTimeList:
             made.shared, made.watches = target.shared, target.watches
+        made.maxlen = grower.maxlen
         return made
 
     # -- length and elements
@@ -248,7 +252,8 @@ class RunTimeList(Changes):
 
     def as_node(self) -> Tree:
         """What control flow carries and merges: the length and the rows, where the elements are numbers."""
-        if any(kind is None or kind.kind == ARRAY for kind in self.kinds) or self.region.closed:
+        if any(kind is None or kind.kind == ARRAY for kind in self.kinds) or self.region.closed \
+                or self.maxlen is not None:
             return Known(self)
         if (self.prefix or self.head is not None) and self.region is current_trace().region:
             self.replace(*self.content())
@@ -263,7 +268,9 @@ class RunTimeList(Changes):
 
     def copy(self) -> RunTimeList:
         element_copies.share(self)
-        return self.of_rows(*self.content())
+        made = self.of_rows(*self.content())
+        made.maxlen = self.maxlen
+        return made
 
     # -- changes, in the region that it was made in
 
@@ -347,10 +354,20 @@ class RunTimeList(Changes):
             from reactant.frontends.growing import refusal
             raise refusal("that has a run-time length, outside of a loop, by an element of another kind")
         rows, count = self.content()
+        if place is not None and self.maxlen is not None:
+            require(ops.compare(count, self.maxlen, "LT"), IndexError, "deque already at its maximum size")
         place = count if place is None else place
         wider = [row and opened(padded(row, shape_of(row)[0] + 1), place) for row in rows]
         self.replace([row and ops.dynamic_update_slice(row, ops.reshape(value_of(part, kind), (1,)), [place])
                       for row, part, kind in zip(wider, parts, self.kinds, strict=True)], ops.add(count, 1))
+        self.trim()
+
+    def trim(self) -> None:
+        """Of a deque that is too long, the first elements drop out."""
+        if self.maxlen is not None:
+            rows, count = self.content()
+            over = ops.maximum(ops.subtract(count, self.maxlen), 0)
+            self.replace([row and shifted(row, over) for row in rows], ops.minimum(count, self.maxlen))
 
     def sizes(self) -> list[ir.Value]:
         """The values that its length depends on."""
@@ -393,6 +410,7 @@ class RunTimeList(Changes):
         rows, count, kinds = self.followed_by(other)
         self.begin_change()
         self.replace(rows, count, kinds)
+        self.trim()
         return self
 
     def followed_by(self, other: Any) -> tuple[list[ir.Value | None], ir.Value, list[Kind | None]]:
@@ -410,6 +428,8 @@ class RunTimeList(Changes):
 
     def alike(self, other: Any) -> RunTimeList | None:
         """Another list in rows, with elements of the kinds of this one; None where it is empty."""
+        if self.stands_for is deque:
+            raise UnsupportedError("Deques of run-time length are joined. Append the elements of one in a loop.")
         found = _rows_of(other) if type(other) is list and other else other
         if not isinstance(found, (list, RunTimeList)) or self.stands_for is not list:
             raise TypeError(f"can only concatenate list (not \"{type(other).__name__}\") to list")
@@ -495,9 +515,10 @@ class RunTimeList(Changes):
         raise UnsupportedError("The truth of this list: write len(items) > 0. " + _ADVICE)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or not hasattr(list, name):
-            raise AttributeError(f"'list' object has no attribute '{name}'")
-        raise UnsupportedError(f"list.{name} of a list of run-time length. {_ADVICE}")
+        kind = self.stands_for.__name__
+        if name.startswith("__") or not hasattr(self.stands_for, name):
+            raise AttributeError(f"'{kind}' object has no attribute '{name}'")
+        raise UnsupportedError(f"{kind}.{name} of a {kind} of run-time length. {_ADVICE}")
 
 
 def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:
