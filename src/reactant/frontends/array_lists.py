@@ -127,6 +127,14 @@ class ArrayList:
     def __add__(self, other: list) -> list:
         return [*self, *other]
 
+    def __radd__(self, other: list) -> list:
+        return [*other, *self]
+
+    def __mul__(self, times: int) -> list:
+        return [*self] * times
+
+    __rmul__ = __mul__
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
