@@ -125,6 +125,19 @@ def test_stacks_in_loops():
     agree(stacked, [(X, np.array([n])) for n in (1, 2, 5)])
 
 
+def pushed(x):
+    scope = Counting()
+    for _ in range(3):
+        with contextlib.ExitStack() as stack:
+            stack.push(scope)
+            scope.depth += x[0]
+    return scope.left, scope.depth
+
+
+def test_managers_that_are_not_entered():
+    agree(pushed, [(X,)])
+
+
 def risky(v):
     if v > 1:
         raise ValueError("big")

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -319,7 +320,9 @@ def _misuses_known(error: Exception) -> bool:
 def _misses(error: Exception) -> bool:
     """Whether the user's code asks for a key, an attribute or a module that is not there."""
     if isinstance(error, AttributeError):
-        return error.name is not None and not type(error.obj).__module__.startswith("reactant.")
+        module = isinstance(error.obj, ModuleType)      # which may look for it itself
+        return error.name is not None and not type(error.obj).__module__.startswith("reactant.") and (
+            module or _is_of_user(error))
     return isinstance(error, (KeyError, ImportError)) and _is_of_user(error)
 
 

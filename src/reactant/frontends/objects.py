@@ -257,7 +257,7 @@ class _Context:
     """A context manager; entering and leaving that of a user's class are calls, and it is left whatever was raised."""
 
     def __init__(self, manager: Any, call: Callable) -> None:
-        self.manager, self.call = manager, call
+        self.manager, self.call, self.before = manager, call, _pending()
 
     def __enter__(self) -> Any:
         self.before = _pending()
