@@ -104,6 +104,10 @@ SHAPES = {  # of about n operations as traced: (function of arrays, arguments)
 }
 
 
+MOST_FOR_XLA = {"chain": 2_000}
+"""XLA:CPU fuses every chain into each of its users: at 5,000 operations it takes minutes and 20 GB (also `jax.jit`)."""
+
+
 def measure(name, size, with_xla):
     """Operations and seconds of one program."""
     import reactant
@@ -155,7 +159,7 @@ def main(arguments=None):
         measure(name, 300, False)
         with_xla = options.xla_seconds > 0
         for size in options.sizes:
-            rows.append(measure(name, size, with_xla))
+            rows.append(measure(name, size, with_xla and size <= MOST_FOR_XLA.get(name, size)))
             with_xla = rows[-1].get("xla", np.inf) <= options.xla_seconds
             print(*(f"{key} {value}" for key, value in rows[-1].items() if not isinstance(value, float)), flush=True)
     console = Console()
