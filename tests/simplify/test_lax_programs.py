@@ -13,7 +13,8 @@ from tests.simplify.lax_programs import Growing, NotHere, arguments, difference,
 
 PLAIN = {"xla_disable_hlo_passes": "fusion,algsimp"}
 """As the program says: in a fusion, XLA:CPU lets an update of a reshaped array write over what it still reads
-(runtime/reshaped_updates.py), and its simplifier makes `exp(a)**b` an `exp(a * b)`, NaN for 1**inf."""
+(runtime/reshaped_updates.py), and its simplifier makes `exp(a)**b` an `exp(a * b)`, NaN for 1**inf. Without it, the
+sign of some zeros is another one, so what all of XLA gives will do, too."""
 FEW = 5
 PARTS, EACH = 40, 100
 
@@ -29,11 +30,13 @@ def x64():
 def agree(seed: int) -> None:
     function, tolerances = program(seed, MOVES)
     given = arguments(seed, False)
-    theirs, ours = jax.jit(function, compiler_options=PLAIN), reactant.jit(function, frontend="jax")
+    plainly, theirs = jax.jit(function, compiler_options=PLAIN), jax.jit(function)
+    ours = reactant.jit(function, frontend="jax")
     for special in (False, True):
         arrays = arguments(seed, True) if special else given
-        for k, (want, got) in enumerate(zip(theirs(*arrays), ours(*arrays), strict=True)):
+        for k, (want, got) in enumerate(zip(plainly(*arrays), ours(*arrays), strict=True)):
             found = difference(want, got, tolerances[k])
+            found = found and difference(theirs(*arrays)[k], got, tolerances[k])
             assert not found, f"seed {seed}, special numbers {special}, result {k}: {found}\n" \
                               f"{jax.jit(function).lower(*given).as_text()}"
 
