@@ -17,7 +17,19 @@ from reactant.frontends.numpy.storage import Storage
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import UNSET, Unusable
 from reactant.frontends.plans import Branching, Broken, Keep, Plan
-from reactant.frontends.state import CONTAINERS, Held, Kind, Known, Mismatch, Node, Snapshot, Tree, kind_of, rebuilt
+from reactant.frontends.state import (
+    CONTAINERS,
+    MUTABLE,
+    Held,
+    Kind,
+    Known,
+    Mismatch,
+    Node,
+    Snapshot,
+    Tree,
+    kind_of,
+    rebuilt,
+)
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -113,7 +125,7 @@ class Made:
 
     def of(self, tree: Node, children: list[Any]) -> Any:
         key = (id(tree.original),) if self.ends is None else self.ends.get(id(tree))
-        if key is None or tree.kind not in ("list", "dict", "object"):
+        if key is None or tree.kind not in MUTABLE:
             return rebuilt(tree, children)
         if key not in self.found:
             self.found[key] = rebuilt(tree, children)

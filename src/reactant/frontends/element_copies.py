@@ -12,12 +12,9 @@ from typing import Any
 
 from reactant.errors import ControlFlowError
 from reactant.frontends import identity
-from reactant.frontends.state import Node, Tree, capture
+from reactant.frontends.state import MUTABLE, Node, Tree, capture
 from reactant.frontends.trace import Trace, current_trace
 from reactant.records import dataclass
-
-CHANGED = ("list", "dict", "object")
-"""Nodes of what can be changed and stand in rows."""
 
 
 @dataclass(eq=False, frozen=True)
@@ -34,8 +31,8 @@ class Copy:
 
     def refusal(self) -> ControlFlowError:
         return ControlFlowError(
-            f"This changes {named(self.made)} that is an element of a list of which only the run knows the length, or "
-            f"may be one. Put another one in its place (rows[k] = ...), or change a copy.")
+            f"This changes {identity.named(self.made)} that is an element of a list of which only the run knows the "
+            f"length, or may be one. Put another one in its place (rows[k] = ...), or change a copy.")
 
 
 @dataclass(eq=False)
@@ -69,13 +66,8 @@ def _among(lists: list[list]) -> Callable[[Any], bool]:
     return lambda each: id(each) in known
 
 
-def named(container: Any) -> str:
-    kind = type(container)
-    return f"a {kind.__name__}" if kind in (list, dict) else f"an object of type {kind.__name__}"
-
-
 def has_containers(tree: Tree | None) -> bool:
-    return type(tree) is Node and (tree.kind in CHANGED or any(map(has_containers, tree.children)))
+    return type(tree) is Node and (tree.kind in MUTABLE or any(map(has_containers, tree.children)))
 
 
 def register(element: Any, owner: Any = None, place: Any = None) -> None:
@@ -87,7 +79,7 @@ def register(element: Any, owner: Any = None, place: Any = None) -> None:
 
 def _containers(tree: Tree) -> Iterator[Any]:
     if type(tree) is Node:
-        if tree.kind in CHANGED:
+        if tree.kind in MUTABLE:
             yield tree.original
         for child in tree.children:
             yield from _containers(child)

@@ -49,7 +49,7 @@ from reactant.frontends.operators import cells_of
 from reactant.frontends.plans import originals
 from reactant.frontends.repeated import is_repeated
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.state import ABSENT, CONTAINERS, Held, Known, Node, Tree, capture
+from reactant.frontends.state import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, capture
 from reactant.frontends.trace import current_trace
 from reactant.frontends.turns import counts, increments
 from reactant.ir import ops
@@ -485,7 +485,7 @@ class Growth:
     def is_handed_on(self, tree: Tree) -> bool:
         """Whether an element is what a variable holds when a turn begins, and each turn binds the variable to another
         one, which nothing else holds at its end: then it is an element of one turn only. `firsts` gets the first."""
-        if type(tree) is not Node or tree.kind not in ("list", "dict", "object"):
+        if type(tree) is not Node or tree.kind not in MUTABLE:
             return False
         names, elements = self.begun_with(tree), [t for trees in self.trees.values() for t in trees]
         entry = self.loop.carried[names[0]].entry if len(names) == 1 else None

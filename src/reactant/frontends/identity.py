@@ -53,6 +53,13 @@ class Link:
     number: int
 
 
+def named(container: Any) -> str:
+    """A container, for an error message."""
+    kind = type_of(container).__name__
+    plain = type(container) in METHODS or hasattr(container, "stands_for")
+    return f"a {kind}" if plain else f"an object of type {kind}"
+
+
 def type_of(container: Any) -> type:
     """The type that a container, or what stands for one, has to the user."""
     kind = type(container)
@@ -228,13 +235,11 @@ def about_to_change(container: Any) -> None:
     if trace.views:
         others = _not_shown(others, mine, trace)
     if others and not reached().isdisjoint(map(id, others)):
-        kind = type_of(container).__name__
-        plain = type(container) in METHODS or hasattr(container, "stands_for")
-        what = f"a {kind}" if plain else f"an object of type {kind}"
         raise ChangesOneOfSeveral(
-            f"This changes {what} of which only the run decides which one it is, and one that it may be is known by "
-            "another name, too. Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), "
-            "or change each one where it is certain which it is; elements are changed as such: rows[k].append(x).",
+            f"This changes {named(container)} of which only the run decides which one it is, and one that it may be is "
+            "known by another name, too. Bind the name to a copy before the change (list(rows), dict(table), "
+            "copy.copy(thing)), or change each one where it is certain which it is; elements are changed as such: "
+            "rows[k].append(x).",
             map(kind_of, (container, *others)))
 
 

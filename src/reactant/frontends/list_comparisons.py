@@ -1,7 +1,6 @@
 """Comparisons of lists of which only the run knows the length, with each other and with known lists."""
 from __future__ import annotations
 
-import operator
 from collections import deque
 from typing import Any
 
@@ -12,21 +11,19 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.carried import leaves
 from reactant.frontends.list_changes import Changes, same_structure, those_before
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, python_number
-from reactant.frontends.operators import ag__
+from reactant.frontends.operators import ARITHMETIC, ag__
 from reactant.frontends.run_time_lists import RunTimeList, of_items
 from reactant.frontends.sequences import ORDERS
 from reactant.frontends.state import Known, Node, Tree, padded
 from reactant.ir import ops
 
-NATIVE = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
-          "GtE": operator.ge}
 ORDERED = {"Lt": ("<", "LT"), "LtE": ("<=", "LE"), "Gt": (">", "GT"), "GtE": (">=", "GE")}
 
 
 def compared(kind: str, left: Any, right: Any) -> Any:
     """`left kind right`, one of which is a list of run-time length."""
     if any(not isinstance(x, Changes) and hasattr(type(x), "__array_ufunc__") for x in (left, right)):
-        return NATIVE[kind](left, right)        # NumPy makes an array of the list
+        return ARITHMETIC[kind](left, right)        # NumPy makes an array of the list
     types = [getattr(type(x), "stands_for", type(x)) if not isinstance(x, Changes) else x.stands_for
              for x in (left, right)]
     if types[0] is not types[1] or types[0] not in (list, tuple, deque):
@@ -99,7 +96,7 @@ def _agreeing(first: RunTimeList, second: RunTimeList, room: int) -> ir.Value:
             if kind is not partner:
                 return ops.constant(False, np.bool_, (room,))
             assert isinstance(a, Known) and isinstance(b, Known)
-            found = ops.and_(found, ops.constant(bool(operator.eq(a.value, b.value)), np.bool_, (room,)))
+            found = ops.and_(found, ops.constant(bool(a.value == b.value), np.bool_, (room,)))
         elif ARRAY in (kind.kind, partner.kind):
             raise UnsupportedError("Arrays in a list of run-time length are compared. Compare numbers.")
         else:

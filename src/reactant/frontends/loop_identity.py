@@ -8,7 +8,7 @@ from reactant.frontends.aliases import reachable
 from reactant.frontends.branches import Branch
 from reactant.frontends.carried import identities_after, may_be
 from reactant.frontends.plans import Branching, Keep, Plan, as_alternative, is_choosable, originals
-from reactant.frontends.state import CONTAINERS, Node, Tree, capture
+from reactant.frontends.state import CONTAINERS, MUTABLE, Node, Tree, capture
 
 if TYPE_CHECKING:
     from reactant.frontends.loops import Loop
@@ -53,7 +53,7 @@ def unchanged(loop: Loop, name: str) -> set[int]:
         if type(tree) is not Node:
             return next(kinds) is None
         still = all([visit(child, kinds) for child in tree.children])
-        if still and tree.kind in ("list", "dict", "object"):
+        if still and tree.kind in MUTABLE:
             found.add(id(tree))
         return still
 

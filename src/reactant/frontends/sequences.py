@@ -2,20 +2,16 @@
 them."""
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from reactant.attributes import HEAP_TYPE
 from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
-from reactant.frontends.operators import ag__
+from reactant.frontends.operators import ARITHMETIC, ag__
 from reactant.ir import ops
 
 ORDERS = {"Lt": False, "Gt": False, "LtE": True, "GtE": True}
 """Orders, and what they say of equal sequences."""
-
-
-ORDER = {"Lt": operator.lt, "Gt": operator.gt, "LtE": operator.le, "GtE": operator.ge}
 
 
 def depends(left: Any, right: Any) -> bool:
@@ -36,7 +32,7 @@ def compared(kind: str, left: Any, right: Any) -> Any:
     """`left kind right` of tuples, lists, or dicts."""
     if isinstance(left, dict):
         if kind not in ("Eq", "NotEq"):
-            return ORDER[kind](left, right)     # raises
+            return ARITHMETIC[kind](left, right)        # raises
         if left.keys() != right.keys():
             return kind == "NotEq"
         left, right = list(left.values()), [right[key] for key in left]

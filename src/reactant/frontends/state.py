@@ -85,7 +85,8 @@ class Stacked:
     kind: Kind
 
 
-CONTAINERS = ("list", "dict", "object", "rows")
+MUTABLE = ("list", "dict", "object")
+CONTAINERS = (*MUTABLE, "rows")
 """Nodes of what can be changed. `rows` are lists of run-time length: their length, and each part of their elements."""
 
 Tree = Held | Known | Node | Absent | Stacked
