@@ -281,3 +281,23 @@ def test_iterators_from_outside_would_advance_once(make):
         own = make()
         return x * next(own) + next(own)
     assert (reactant.jit(inside)(X) == inside(X)).all()
+
+
+class PerClass:
+    """A descriptor that counts how often it is asked."""
+
+    asked = 0
+
+    def __get__(self, instance, owner):
+        PerClass.asked += 1
+        raise RuntimeError("not yet")
+
+
+class Holder:
+    table = PerClass()
+    scale = 2.0
+
+
+def test_descriptors_of_classes_are_not_asked():
+    assert (reactant.jit(lambda x: x * Holder.scale)(X) == 2).all()
+    assert PerClass.asked == 0

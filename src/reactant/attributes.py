@@ -1,10 +1,21 @@
 """What objects hold: in their `__dict__`, and in slots of their classes."""
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 HEAP_TYPE = 1 << 9
 """Py_TPFLAGS_HEAPTYPE, of `type.__flags__`: the class was made by a class statement."""
+
+
+@functools.cache
+def is_of_python(cls: type) -> bool:
+    """Whether an instance has no content that only C code sees."""
+    try:
+        object.__new__(cls)
+    except TypeError:
+        return False
+    return True
 
 
 def slots(x: Any) -> list[str]:

@@ -169,8 +169,9 @@ def _access(holder: Any, key: Any) -> tuple[Callable[[], Any], Callable[[Any], N
         return lambda: holder.get(key, _Missing), lambda value: holder.__setitem__(key, value)
     if type(holder) is list:
         return (lambda: holder[key] if key < len(holder) else _Missing), lambda value: holder.__setitem__(key, value)
-    put = setattr if isinstance(holder, type) else object.__setattr__
-    return lambda: getattr(holder, key, _Missing), lambda value: put(holder, key, value)
+    if isinstance(holder, (type, FunctionType)):    # descriptors of a class would run code of the user's
+        return lambda: vars(holder).get(key, _Missing), lambda value: setattr(holder, key, value)
+    return lambda: getattr(holder, key, _Missing), lambda value: object.__setattr__(holder, key, value)
 
 
 def _content(cell: CellType) -> Any:

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from reactant import named_tuples
-from reactant.attributes import HEAP_TYPE, attributes
+from reactant.attributes import HEAP_TYPE, attributes, is_of_python
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.named_tuples import is_named_tuple
 from reactant.random_keys import generator_of, is_key, keys_of
@@ -265,17 +265,7 @@ def is_plain_object(x: Any) -> bool:
     return bool(cls.__flags__ & HEAP_TYPE) and not isinstance(x, type) \
         and (hasattr(x, "__dict__") or hasattr(cls, "__slots__")) \
         and cls.__module__.partition(".")[0] not in _OPAQUE_MODULES \
-        and _made_by_python(cls)     # type: ignore[arg-type]  # mypy: classes are hashable
-
-
-@functools.cache
-def _made_by_python(cls: type) -> bool:
-    """Whether an instance has no content that only C code sees."""
-    try:
-        object.__new__(cls)
-    except TypeError:
-        return False
-    return True
+        and is_of_python(cls)     # type: ignore[arg-type]  # mypy: classes are hashable
 
 
 def empty_object(cls: type) -> Any:

@@ -407,3 +407,25 @@ def test_keys_attributes_and_modules_that_are_missing_are_missed_where_they_are_
 def test_a_key_that_the_first_turn_adds_is_there_in_the_others():
     x = np.array([0.5, -0.25, 0.75])
     assert reactant.jit(lambda x: not_there_yet(x, {}))(x) == pytest.approx(not_there_yet(x, {}), rel=1e-14)
+
+
+def misused(x, text, n):
+    if x[0] > 0:
+        return float(x)                          # an array of three
+    if x[1] > 0:
+        return text + n
+    if x[2] > 0:
+        return undefined_name + len(n)           # noqa: F821
+    return 1.0
+
+
+@pytest.mark.parametrize("x", [[-1.0, -1, -1], [1, 1, 1], [-1, 1, 1], [-1, -1, 1]])
+def test_what_values_do_not_know_fails_where_it_is_asked_of_them(x):
+    """Such errors were raised while tracing, on whichever path."""
+    outcomes = []
+    for function in (misused, reactant.jit(misused)):
+        try:
+            outcomes.append(function(np.array(x), "a", 1))
+        except (TypeError, NameError) as error:
+            outcomes.append((type(error), str(error).splitlines()[0]))
+    assert outcomes[0] == outcomes[1]

@@ -62,3 +62,20 @@ def test_methods_of_compiled_code_are_named():
         return foreign.from_buffer(x)
     with pytest.raises(reactant.UnsupportedError, match="_cffi_backend.from_buffer is compiled code of a library"):
         reactant.jit(f)(np.ones(3))
+
+
+def test_functions_of_several_types_in_compiled_code():
+    special = pytest.importorskip("scipy.special.cython_special")
+
+    def of_some(x):
+        return special.gamma(x[x > 0])
+    with pytest.raises(reactant.UnsupportedError, match="gamma is compiled code of a library"):
+        reactant.jit(of_some)(np.ones(3))
+
+    def chosen(x):
+        function = special.gamma
+        if x[0] > 0:
+            function = special.erf
+        return function(1.0)
+    with pytest.raises(reactant.ControlFlowError, match="'function' has no single type"):
+        reactant.jit(chosen)(np.ones(3))

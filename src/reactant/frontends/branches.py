@@ -300,7 +300,7 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
             if isinstance(error, (TypeError, AttributeError, KeyError, ImportError)) and not isinstance(error, more) \
                     and not _misuses_known(error) and not _misses(error):
                 raise
-            if isinstance(error, NameError):
+            if isinstance(error, NameError) and not _misses(error):
                 if not (unbound_names and (type(error) is LateRead or _is_unbound(error, trace))):
                     raise
                 kind, arguments = UnboundLocalError, (unbound(error.name) if error.name else str(error),)
@@ -313,17 +313,19 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
 
 
 def _misuses_known(error: Exception) -> bool:
-    """Whether the user's code, and not ours, has used None as a value, or called what is no function."""
-    return bool(_MISUSED.search(str(error))) and _is_of_user(error)
+    """Whether the user's code, and not ours, has done with values of Python's own types what they do not know."""
+    named = {name for found in _NAMED.findall(str(error)) for name in found if name}
+    return bool(named) and named <= _OF_PYTHON and _is_of_user(error) or str(error).startswith(_OF_NUMPY)
 
 
 def _misses(error: Exception) -> bool:
-    """Whether the user's code asks for a key, an attribute or a module that is not there."""
+    """Whether the user's code asks for a key, an attribute, a module or a global name that is not there."""
     if isinstance(error, AttributeError):
         module = isinstance(error.obj, ModuleType)      # which may look for it itself
         return error.name is not None and not type(error.obj).__module__.startswith("reactant.") and (
             module or _is_of_user(error))
-    return isinstance(error, (KeyError, ImportError)) and _is_of_user(error)
+    return (isinstance(error, (KeyError, ImportError)) or type(error) is NameError and "is not defined" in str(error)) \
+        and _is_of_user(error)
 
 
 def _is_of_user(error: Exception) -> bool:
@@ -331,10 +333,15 @@ def _is_of_user(error: Exception) -> bool:
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     place = "" if last is None else last.tb_frame.f_code.co_filename
-    return is_user_file(place) or Path(place).parent == Path(__file__).parent
+    ours = Path(__file__).parent
+    return is_user_file(place) or Path(place).parent == ours or Path(place) == ours / "numpy" / "overlay.py"
 
 
-_MISUSED = re.compile("NoneType|'(bool|int|float|complex|str|tuple)' object is not callable")
+_OF_PYTHON = frozenset("NoneType bool bytes complex dict float frozenset function int list module range set slice str "
+                       "tuple type".split())
+_NAMED = re.compile(r"""['"]([\w.]+)['"]|, not (\w+)$|non-iterable (\w+)""")
+"""How Python's errors name the types of what is no such value."""
+_OF_NUMPY = "only 0-dimensional arrays can be"
 
 
 def _is_unbound(error: NameError, trace: Trace) -> bool:

@@ -169,7 +169,8 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
     for argument in arguments:
         if hasattr(type(argument), "given_to"):     # what stands for a list
             return argument.given_to(_full_name(function))
-    ours = type(error).__module__.startswith("reactant.") or not ag__.involves_tracing(arguments, keywords)
+    traced = ag__.involves_tracing(arguments, keywords) or any(hasattr(type(a), "partial") for a in arguments)
+    ours = type(error).__module__.startswith("reactant.") or not traced
     if not ours and _takes_apart(function):
         return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.")
     if ours or not _is_library(function):

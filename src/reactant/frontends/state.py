@@ -18,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import named_tuples
-from reactant.attributes import HEAP_TYPE, attributes, slots_of
+from reactant.attributes import HEAP_TYPE, attributes, is_of_python, slots_of
 from reactant.frontends import alternatives, effects, identity
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, python_type, result_type
@@ -147,7 +147,7 @@ def is_record(value: Any) -> bool:
         return True
     return (hasattr(value, "__dict__") or _is_of_slots(cls)) and cls.__flags__ & HEAP_TYPE != 0 and not isinstance(
         value, (type, *SIMPLE, Unusable, BaseException, Iterator, jax.Array)) and (
-            dataclasses.is_dataclass(value) or cls.__new__ is object.__new__)
+            dataclasses.is_dataclass(value) or cls.__new__ is object.__new__) and is_of_python(cls)
 
 
 @functools.cache

@@ -119,3 +119,23 @@ def written_through_a_ravel(x, n):
 def test_a_ravel_may_be_a_view():
     with pytest.raises(ControlFlowError, match="is a copy in compiled code"):
         reactant.jit(written_through_a_ravel, traced_argnames=("n",))(X.copy(), 3)
+
+
+def the_only_one(x, n):
+    places = np.flatnonzero(x[:, 0] > n)
+    first = places.item() if places.size == 1 else -1
+    return first, x[:n + 1, 2].item(0), x[:n + 1].item(1), np.iscomplexobj(places), np.isrealobj(x[:n])
+
+
+def test_items():
+    compiled = reactant.jit(the_only_one, traced_argnames=("n",))
+    for n in range(4):
+        assert compiled(X, n) == the_only_one(X, n)
+    alone = reactant.jit(lambda x, n: x[:n, 0].item(), traced_argnames=("n",))
+    assert alone(X, 1) == X[0, 0]
+    with pytest.raises(ValueError, match="size 1"):
+        alone(X, 2)
+    if np.lib.NumpyVersion(np.__version__) >= "2.4.0":
+        for number in (lambda x, n: float(x[:n, 0]), lambda x, n: float(x[:1, 0])):
+            with pytest.raises(TypeError, match="only 0-dimensional"):
+                reactant.jit(number, traced_argnames=("n",))(X, 1)

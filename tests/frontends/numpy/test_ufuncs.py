@@ -1,6 +1,8 @@
 """Calling ufuncs: promotion, broadcasting, result kinds, `out=`, `where=`, casting, memory layout."""
 from __future__ import annotations
 
+import enum
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,32 @@ def test_python_numbers_are_weak(number):
 def test_numpy_scalars_are_strong():
     arrays = [samples.ordinary(d, 3) for d in samples.ALL]
     check_table([lambda *a, s=s: [x + s for x in a] for s in SCALARS], *arrays, rtol=1e-6)
+
+
+class Metres(float):
+    pass
+
+
+class Count(int):
+    pass
+
+
+class Level(enum.IntEnum):
+    HIGH = 2
+
+
+class Constant(float, enum.Enum):
+    HALF = 0.5
+
+
+@pytest.mark.parametrize("number", [Metres(2.5), Count(3), Level.HIGH, Constant.HALF], ids=repr)
+def test_numbers_of_types_made_of_pythons_are_strong(number):
+    """int8 + IntEnum was int8; other such numbers raised."""
+    arrays = [samples.ordinary(d, 3) for d in samples.ALL]
+    check_table([lambda *a: [x + number for x in a], lambda *a: [number * x for x in a],
+                 lambda *a: [np.where(x > 0, number, x) for x in a], lambda *a: [x[0] * number for x in a],
+                 lambda *a: [np.array([number, x[0]]) for x in a], lambda *a: np.clip(a[0], number, None)],
+                *arrays, rtol=1e-6)
 
 
 @pytest.mark.sampled(4)

@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.numpy import memory_order, value_facts
 from reactant.frontends.numpy import storage as st
+from reactant.frontends.numpy.promotion import MOST_DIMENSIONS
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.trace import current_trace
@@ -329,6 +330,23 @@ class Bounded:
 
     def __iter__(self) -> Iterator:
         raise UnsupportedError("Iterating over an array of run-time size. " + ADVICE)
+
+    def item(self, *key: Any) -> Any:
+        """The element as a Python number; ValueError, at run time, where there is not just one and no key."""
+        if key:
+            place = key[0] if len(key) == 1 else key
+            return (self if type(place) is tuple or self.ndim == 1 else self.flatten())[place].item()
+        error = "can only convert an array of size 1 to a Python scalar"
+        for d in range(self.ndim):
+            require_equal(self.length(d), 1, error)
+        return self[(0,) * self.ndim].item()
+
+    def _as_number(self) -> Any:
+        if not MOST_DIMENSIONS:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        raise UnsupportedError("A number of an array of run-time size: use x.item(). " + ADVICE)
+
+    __int__ = __float__ = __complex__ = _as_number
 
     def __bool__(self) -> bool:
         raise UnsupportedError("The truth value of an array of run-time size. Use .any() or .all().")

@@ -55,6 +55,16 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     arr[wrap(mask).astype(bool)] = vals
 
 
+@on_bounded(np.iscomplexobj)
+def iscomplexobj(x: Bounded) -> bool:
+    return x.dtype.kind == "c"
+
+
+@on_bounded(np.isrealobj)
+def isrealobj(x: Bounded) -> bool:
+    return x.dtype.kind != "c"
+
+
 @on_bounded(np.squeeze)
 def squeeze(a: Bounded, axis: Any = None) -> Any:
     """Without dimensions that are known to have length 1. One of run-time length stays; where that is 1, which NumPy

@@ -37,7 +37,7 @@ from reactant.frontends.numpy import (
     shape,
     ufuncs,
 )
-from reactant.frontends.numpy.promotion import PYTHON_DTYPES
+from reactant.frontends.numpy.promotion import PYTHON_DTYPES, is_number
 from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.trace import Failure, current_trace, is_tracing, located
@@ -245,7 +245,9 @@ def _conversion(kind: type) -> None:
     def convert(x: Any, *rest: Any) -> Any:
         if rest or type(x) is not Tensor or x.is_concrete():
             return kind(x, *rest)
-        return as_python_number(x, kind) if x.size == 1 else kind(x)    # which raises NumPy's error
+        if x.size == 1 if kind is bool else is_number(x):
+            return as_python_number(x, kind)
+        return kind(x)      # which raises NumPy's error
 
 
 def as_python_number(x: Tensor, kind: type) -> Tensor:
@@ -321,7 +323,7 @@ _DOMAIN = {math.sqrt: lambda x: x >= 0, math.log: lambda x: x > 0, math.log2: la
 
 
 def as_python_float(x: Any) -> Any:
-    if type(x) is not Tensor or x.is_concrete() or x.size != 1:
+    if type(x) is not Tensor or x.is_concrete() or not is_number(x):
         return builtins.float(x)        # which raises NumPy's error of arrays
     return python_number(cast(ops.reshape(x.value(), ()), np.dtype(np.float64)))
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,15 @@ PYTHON_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(
                  complex: np.dtype(np.complex128)}
 """What a Python number becomes when it has to be stored."""
 
+MOST_DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else 0
+"""Of an array of one element that `float` and `int` take."""
+
 _PYTHON_OF_KIND = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+
+
+def is_number(x: Any) -> bool:
+    """Whether `float(x)` is its element."""
+    return x.size == 1 and x.ndim <= MOST_DIMENSIONS
 
 
 def python_type(dtype: np.dtype) -> type:

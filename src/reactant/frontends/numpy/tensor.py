@@ -30,7 +30,7 @@ from reactant.frontends import source_map
 from reactant.frontends.numpy import memory_order
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
-from reactant.frontends.numpy.promotion import ARRAY, PYTHON, PYTHON_DTYPES, SCALAR, python_type
+from reactant.frontends.numpy.promotion import ARRAY, PYTHON, PYTHON_DTYPES, SCALAR, is_number, python_type
 from reactant.frontends.numpy.sized import Sized
 from reactant.frontends.trace import KEYS_OF_THE_RUN, Trace, current_trace
 from reactant.ir import ops
@@ -261,12 +261,13 @@ class Tensor(Sized):
     # -- Python protocols that need a known value
 
     def _concrete_scalar(self, what: str) -> Any:
-        if self.is_concrete() and self.size == 1:
+        fits = self.size == 1 if what == "bool" else is_number(self)
+        if self.is_concrete() and fits:
             return self.numpy().reshape(())[()]
         known = _known_scalar(self)
         if known is not None:
             return known
-        if self.size != 1:
+        if not fits:
             # same words as NumPy's own
             raise (ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
                               "a.all()") if what == "bool" else TypeError("only 0-dimensional arrays can be converted "
@@ -612,8 +613,8 @@ def wrap(x: object) -> Tensor:
     lists. Python numbers become PYTHON tensors."""
     if type(x) is Tensor:
         return x
-    if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
-        array = np.asarray(x, PYTHON_DTYPES[bool if isinstance(x, bool) else int if isinstance(x, int) else type(x)])
+    if type(x) in PYTHON_DTYPES:
+        array = np.asarray(x, PYTHON_DTYPES[type(x)])
         return Tensor(st.Storage((), array.dtype, data=array), kind=PYTHON)
     if isinstance(x, np.generic):
         check_dtype(x.dtype)

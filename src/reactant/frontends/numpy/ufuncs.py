@@ -89,8 +89,8 @@ def weak_type(x: object) -> object:
         return x.weak_type()
     if isinstance(x, np.generic):
         return x.dtype
-    if isinstance(x, (bool, int, float, complex)):
-        return np.dtype(bool) if isinstance(x, bool) else int if isinstance(x, int) else type(x)
+    if isinstance(x, (bool, int, float, complex)):      # only Python's own types are weak, no types made of them
+        return type(x) if type(x) in (int, float, complex) else np.asarray(x).dtype
     return wrap(x).dtype
 
 
