@@ -79,3 +79,35 @@ def test_functions_of_several_types_in_compiled_code():
         return function(1.0)
     with pytest.raises(reactant.ControlFlowError, match="'function' has no single type"):
         reactant.jit(chosen)(np.ones(3))
+
+
+def norm_of_what_is_known(x):
+    import scipy.linalg
+    return scipy.linalg.norm(np.asarray([3.0, 4.0]) + 0 * len(x)) * x
+
+
+def blas(x):
+    from scipy.linalg import blas as routines
+    return routines.ddot(x, x)
+
+
+def test_norms_of_known_arrays_and_fortran():
+    check(norm_of_what_is_known, np.ones(3))
+    with pytest.raises(reactant.ReactantError, match="fortran.ddot, which is compiled code of a library"):
+        reactant.jit(blas)(np.ones(3))
+
+
+def test_numbers_stored_by_functions_without_source():
+    """NumPy's own words for it are those of a list in place of a number, which the program may handle."""
+    scope = {"np": np}
+    exec("def stored(x):\n    a = np.zeros(2)\n    a[0] = x[0]\n    return a", scope)
+    stored = scope["stored"]
+
+    def handled(x):
+        try:
+            return stored(x)
+        except ValueError:
+            return x
+    for function in (stored, handled):
+        with pytest.raises(reactant.ReactantError, match="float.. of a float64 value"):
+            reactant.jit(function)(np.ones(3))

@@ -315,7 +315,8 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
 def _misuses_known(error: Exception) -> bool:
     """Whether the user's code, and not ours, has done with values of Python's own types what they do not know."""
     named = {name for found in _NAMED.findall(str(error)) for name in found if name}
-    return bool(named) and named <= _OF_PYTHON and _is_of_user(error) or str(error).startswith(_OF_NUMPY)
+    known = "NoneType" in named or bool(named) and named <= _OF_PYTHON
+    return known and _is_of_user(error) or str(error).startswith(_OF_NUMPY)
 
 
 def _misses(error: Exception) -> bool:
@@ -337,7 +338,7 @@ def _is_of_user(error: Exception) -> bool:
     return is_user_file(place) or Path(place).parent == ours or Path(place) == ours / "numpy" / "overlay.py"
 
 
-_OF_PYTHON = frozenset("NoneType bool bytes complex dict float frozenset function int list module range set slice str "
+_OF_PYTHON = frozenset("bool bytes complex dict float frozenset function int list module range set slice str "
                        "tuple type".split())
 _NAMED = re.compile(r"""['"]([\w.]+)['"]|, not (\w+)$|non-iterable (\w+)""")
 """How Python's errors name the types of what is no such value."""

@@ -161,6 +161,8 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
 
 def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: dict) -> Exception | None:
     """What C code of a library means that complains of arrays that are not NumPy's."""
+    if isinstance(error.__cause__, ConcreteValueNeeded):        # NumPy's, where it stores one in an array
+        return error.__cause__
     if isinstance(error, ConcreteValueNeeded):
         if _is_library(function) and str(error).startswith("Making a NumPy array"):
             return ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
@@ -185,6 +187,8 @@ def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) 
 
 
 def _module_of(function: Any) -> str:
+    if type(function).__name__ == "fortran":        # f2py says no module
+        return "fortran"
     owner = getattr(function, "__self__", None)
     found = getattr(function, "__module__", None) or getattr(owner, "__name__", None) or type(
         function if owner is None else owner).__module__
@@ -215,7 +219,8 @@ def _takes_apart(function: Any) -> bool:
 
 
 def _full_name(function: Any) -> str:
-    return f"{_module_of(function)}.{getattr(function, '__name__', type(function).__name__)}"
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"{_module_of(function)}.{name.removeprefix('function ')}"
 
 
 def convertible(function: Any) -> bool:

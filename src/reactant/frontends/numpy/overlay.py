@@ -83,8 +83,9 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
         result = _refusing_writes(function, arguments, keywords)
         return implements.made_here(result, arguments, keywords) if is_tracing() else result
     except errors.ConcreteValueNeeded:
-        made = [_as_one(a) for a in arguments]
-        named = {name: _as_one(a) for name, a in keywords.items()}
+        found = _each_as_one if function in _JOINING else _as_one
+        made = [found(a) for a in arguments]
+        named = {name: found(a) for name, a in keywords.items()}
         if all(a is b for a, b in zip((*made, *named.values()), (*arguments, *keywords.values()), strict=True)):
             raise
     return _refusing_writes(function, made, named)
@@ -127,6 +128,14 @@ def _unbound(function: Any, arguments: tuple, keywords: dict) -> Any:
 
 def _as_one(x: Any) -> Any:
     return creation.as_tensor(x) if type(x) in (list, tuple) and implements.has_tensors(x) else x
+
+
+def _each_as_one(x: Any) -> Any:
+    return [_as_one(part) for part in x] if type(x) in (list, tuple) and implements.has_tensors(x) else x
+
+
+_JOINING = {np.concatenate, np.hstack, np.vstack, np.stack, np.dstack, np.column_stack, np.linalg.multi_dot}
+"""Their sequence of arrays is not one array: each may have a shape of its own."""
 
 
 def _creator(function: Callable) -> Callable:

@@ -325,6 +325,10 @@ class Tensor(Sized):
         raise ConcreteValueNeeded("Making a NumPy array from a traced one",
                                   "A function that is not traced (compiled code, or a C extension) received it.")
 
+    def __array_wrap__(self, array: object, context: object = None, return_scalar: bool = False) -> Any:
+        """As `numpy.ndarray`'s: there is no subclass to give it."""
+        return wrap(array)[()] if return_scalar else wrap(array)
+
     def __hash__(self) -> int:
         if self.kind == ARRAY:
             raise TypeError("unhashable type: 'numpy.ndarray'")

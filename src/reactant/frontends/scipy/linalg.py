@@ -34,8 +34,7 @@ def _matrix(a: Any, check_finite: bool, square: bool = False, rank: int = 2) -> 
     if square and a.shape[0] != a.shape[1]:
         raise ValueError(f"expected a square matrix, got shape {a.shape}")
     if check_finite and a.dtype.kind in "fc":
-        current_trace().check(wrap(np.all(np.isfinite(a))).value(),
-                              lambda: ValueError("array must not contain infs or NaNs"))
+        _require_finite(a)
     return a.astype(np.complex128 if a.dtype.kind == "c" else np.float64)
 
 
@@ -61,6 +60,10 @@ def _compute(function: Callable, *arrays: Tensor) -> list[Tensor]:
 
 def _require(ok: Any, text: str) -> None:
     current_trace().check(wrap(ok).value(), lambda: np.linalg.LinAlgError(text))
+
+
+def _require_finite(x: Tensor) -> None:
+    current_trace().check(wrap(np.all(np.isfinite(x))).value(), lambda: ValueError("array must not contain infs or NaNs"))
 
 
 def _common(*arrays: Tensor) -> list[Tensor]:
@@ -269,7 +272,7 @@ def expm(A: Any) -> Any:  # noqa: N803
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002
     x = wrap(a)
     if check_finite and x.dtype.kind in "fc":
-        current_trace().check(np.all(np.isfinite(x)).value(), lambda: ValueError("array must not contain infs or NaNs"))
+        _require_finite(x)
     return np.linalg.norm(x, ord, axis, keepdims)
 
 
