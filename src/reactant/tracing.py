@@ -16,6 +16,7 @@ from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, Unsup
 from reactant.frontends import scipy, source_map, state
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.array_lists import ArrayList
+from reactant.frontends.branches import StagedRaise
 from reactant.frontends.carried import alone
 from reactant.frontends.failures import failure
 from reactant.frontends.iteration import Items
@@ -69,6 +70,8 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         session.kept |= {id(args), id(kwargs), id(session.given), id(session.alternatives)}
         try:
             result = function(*args, **kwargs)
+        except StagedRaise:         # each path raises, and has recorded what
+            result = None
         except Exception as error:
             _raise_behind_checks(session, error)
             result = None

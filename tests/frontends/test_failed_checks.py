@@ -349,3 +349,25 @@ def test_exceptions_of_own_classes_take_texts_of_the_run(kind):
         compiled(np.arange(3.0), kind)
     found = {name: value for name, value in vars(raised.value).items() if name != "__notes__"}
     assert raised.value.args == plain.value.args and found == vars(plain.value)
+
+
+def no_number(x):
+    y = "a" if x[1] > 0 else None
+    return x.sum() * abs(y)
+
+
+def both_raise(x):
+    return fail(KeyError, x) if x[0] > 0 else fail(IndexError, x)
+
+
+def fail(kind, x):
+    raise kind("n")
+
+
+@pytest.mark.parametrize("program, kind", [(no_number, TypeError), (both_raise, KeyError)])
+def test_an_expression_of_which_each_side_raises(program, kind):
+    """What one raises left the function as an exception of ours."""
+    with pytest.raises(kind):
+        program(np.ones(3))
+    with pytest.raises(kind):
+        reactant.jit(program)(np.ones(3))

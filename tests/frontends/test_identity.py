@@ -547,3 +547,35 @@ def test_a_choice_that_changes_an_object_of_outside():
 
     with pytest.raises(ControlFlowError, match="differently in its branches"):
         reactant.jit(program)(np.ones(2))
+
+
+def rows_of_lists(x, c):
+    rows, deep, i = [[1.0, 2.0], [3.0, x[0]], [1.0, 2.0]], [[[1, 2], [3, 4]], [[5, 6], [7, 8]]], int(c.sum()) % 2
+    other, held = rows[i], [Thing([x[0], 1.0]), Thing([2.0, 3.0])]
+    return (other is rows[0], other is rows[1], rows[i] is rows[i], rows[i - 1] is rows[2], rows[i] is not held,
+            [row is rows[i] for row in rows], deep[i][1 - i] is deep[1][0], deep[i] is deep[0],
+            held[i].x is held[1].x, rows[i] is rows[i - 2])
+
+
+def numbers_of_objects(x, c):
+    one, other = [x[0]], [x[1]]
+    found = one if c.sum() > 0 else other
+    some = x[0] if c.sum() > 0 else None
+    return id(found) == id(one), id(other) == id(found), id(some) == id(None), id(one) == id(other), \
+        len({id(one), id(other), id(one)})
+
+
+@pytest.mark.parametrize("program", [rows_of_lists, numbers_of_objects], ids=lambda p: p.__name__)
+def test_which_row_and_whose_number(program):
+    agree(program, [(np.ones(3), np.array([float(k)])) for k in (0, 1, -1, 2)])
+
+
+@pytest.mark.parametrize("which", [lambda x, i: [(1, x[0]), (2, x[1])][i], lambda x, i: x if i else x + 1])
+def test_id_of_one_of_several(which):
+    with pytest.raises(ControlFlowError, match=r"Which object this is \(`id`\) is known only at run time"):
+        reactant.jit(lambda x: id(which(x, int(x[0]))) == id(x))(np.ones(3))
+
+
+def test_which_tuple_of_a_list():
+    with pytest.raises(ControlFlowError, match=r"Which of several tuples this is \(`is`\)"):
+        reactant.jit(lambda x, ts: ts[int(x[0])] is ts[1])(np.ones(3), [(1, 2.0), (3, 4.0)])

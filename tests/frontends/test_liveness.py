@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from reactant.frontends.jumps import children
-from reactant.frontends.liveness import Binding, free_names
+from reactant.frontends.liveness import Binding, free_names, reads
 
 FREE = {
     "def f(a, b=c, *d, **e): return a + g": {"c", "g"},
@@ -28,6 +28,13 @@ FREE = {
 def test_free_names(source):
     statement = ast.parse(source).body[0]
     assert free_names(statement.value if isinstance(statement, ast.Expr) else statement) == FREE[source]
+
+
+@pytest.mark.parametrize("source", ["[x for x in (x, y)]", "{x for x in (x, y)}", "{x: 1 for x in (x, y)}",
+                                    "(x for x in (x, y))"])
+def test_what_a_comprehension_runs_over_is_read_outside(source):
+    """Its own variable may have that name: `[o.x for o in (a, o)]`."""
+    assert reads([ast.parse(source)]) == {"x", "y"}
 
 
 UNSURE = {

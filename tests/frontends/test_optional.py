@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import ControlFlowError
 from tests.frontends.agreement import agree
 
 X = np.sin(np.arange(9.0) * 3) * 2
@@ -481,3 +482,22 @@ def test_what_each_turn_makes_none_is_a_number_before_the_first():
     with pytest.raises(TypeError, match="None is used as a number"):
         one(X, np.array([2]))
     agree(forgotten, [(X, np.array([n])) for n in (0, 1, 5)])
+
+
+def as_keys(x):
+    number, pair = (int(x[0]) if x[1] > 0 else None), ((int(x[0]), 2) if x[1] > 0 else None)
+    texts, counts = {None: 1.0, 1: 2.0, 2: 3.0}, {None: 0, 1: 5}
+    counts[number] = counts.get(number, 0) + 1
+    return (texts.get(number, 9.0), texts[number], number in texts, number in {None, 3}, pair in {None: 1},
+            {None: 1}.get(pair, 4), counts[None], counts[1])
+
+
+def test_none_is_a_key():
+    """What is None on some paths was looked up as something else than None."""
+    agree(as_keys, [(np.array(x),) for x in ([1.0, 1.0], [1.0, -1.0], [2.0, -1.0])])
+
+
+@pytest.mark.parametrize("use", [lambda n: len({n, None}), lambda n: {n: 1}[None], lambda n: len(frozenset([n]))])
+def test_a_new_key_that_may_be_none(use):
+    with pytest.raises(ControlFlowError, match="None on some paths is put into a set or a dict"):
+        reactant.jit(lambda x: use(x[0] if x[1] > 0 else None))(X)

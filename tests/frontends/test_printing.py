@@ -43,6 +43,22 @@ class Point:
         return f"<Point {self.x[0]}>"
 
 
+def perhaps_none(x):
+    best = pair = name = point = number = None
+    if x[1] > 0.5:
+        best, pair, name, point, number = x[0] * 3, (x[0], 2), "ab", Point(x), int(x[0] * 10)
+    print(best, pair, name, number, [best, number], {"a": pair})
+    print(f"{best} {best!r:>25} {number!s:<9}|{pair}", str(best), "{} {}".format(best, number), f"{point}", point)
+    print("%s %r|%s" % (best, number, pair), "%s" % ((x[0], 2),))
+    if best is not None:
+        LOG.warning("%.3f of %s", best, number)
+    for k in range(70):
+        if x[k % len(x)] * k > 55:
+            number = k
+        if k > 67:
+            print(k, number, f"<{number}>")
+
+
 def until(x):
     n = 0
     while x.sum() > 1:
@@ -103,7 +119,7 @@ def handled(x):
         return x
 
 
-@pytest.mark.parametrize("function", [until, kinds, order, branches, warned, handled])
+@pytest.mark.parametrize("function", [until, kinds, order, branches, warned, handled, perhaps_none])
 def test_as_plain_python(function):
     x = np.array([1.0, 0.9, 0.3, 0.7])
     compiled, plain = reactant.jit(function), said(function, x)

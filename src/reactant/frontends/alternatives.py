@@ -271,9 +271,10 @@ class Method:
         return self.owner.ag__each(lambda value: calls.call(ag__.get_attr(value, self.name), *arguments, **keywords))
 
 
-def each_key(key: Any) -> Callable[[Callable[[Any], Any]], Any] | None:
-    """What gives a function each of the keys that may be meant; None for a key that is none of several."""
-    if type(key) is Alternative:
+def each_key(key: Any, container: Any = None) -> Callable[[Callable[[Any], Any]], Any] | None:
+    """What gives a function each of the keys that may be meant; None for a key that is none of several. To a dict,
+    None is a key like others."""
+    if type(key) is Alternative or is_undecided(key) and isinstance(container, dict):
         return key.ag__each
     at = next((k for k, part in enumerate(key) if type(part) is Alternative), None) if type(key) is tuple else None
     if at is None:
@@ -295,7 +296,7 @@ def _refusal(what: str) -> ControlFlowError:
 
 # ---- calls -----------------------------------------------------------------------------------------------------
 
-SPEAKING = (print, warnings.warn, str, repr, format, id)
+SPEAKING = (print, warnings.warn, str, repr, format)
 """Functions that take what stands for an object."""
 
 
@@ -316,8 +317,11 @@ _LAZY = (enumerate, zip, iter, reversed, map, filter, range, next)
 
 
 def _looks(function: Any) -> bool:
-    """Whether a function looks at what may be None itself, or keeps it: NumPy's and methods."""
+    """Whether a function looks at what may be None itself, or keeps it: NumPy's and methods, but those of dicts and
+    sets, to which None is a key like others."""
     owner = getattr(function, "__self__", None)
+    if isinstance(owner, (dict, set, frozenset)):
+        return False
     return function in _LAZY or owner is not None and type(owner) is not ModuleType or type(function) is np.ufunc \
         or (getattr(function, "__module__", None) or "").partition(".")[0] in ("numpy", "jax")
 

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant import named_tuples
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
-from reactant.frontends import chosen_items, effects
+from reactant.frontends import chosen_items, effects, identity
 from reactant.frontends.aliases import globals_of, reachable
 from reactant.frontends.calls import OURS
 from reactant.frontends.carried import held_before, own_copies
@@ -85,7 +85,7 @@ class ArrayList:
             _require_index(index, len(self))
             row = ArrayList(self.memory, self.kind, self.source, self.shown, places, self.root)
             kind = type(_first(self.source, len(places)))
-            return row if kind is list else named_tuples.make(kind, row)
+            return row if kind is list else _one_of(named_tuples.make(kind, row))
         found = self.memory[places]
         return Tensor.of_value(found.value(), self.kind.kind) if is_tensor(found) else found
 
@@ -131,7 +131,7 @@ class ArrayList:
         return [*other, *self]
 
     def __mul__(self, times: int) -> list:
-        return [*self] * times
+        return ag__.Mult([*self], times)    # type: ignore[no-any-return]
 
     __rmul__ = __mul__
 
@@ -253,9 +253,39 @@ def _taken(items: list | tuple, index: Tensor) -> Any:
     """`items[index]` of numbers and sequences of such; the elements of tuples keep their types."""
     first = items[0] if items else None
     if isinstance(first, tuple) and first and not _holds_lists(first) and len(_shape(items)) > 1:
-        return named_tuples.make(type(first), [_taken(column, index) for column in zip(*items, strict=True)])
+        columns = zip(*items, strict=True)
+        return _one_of(named_tuples.make(type(first), [_taken(column, index) for column in columns]))
     value, kind = _stacked(items)
     return ArrayList(Tensor.of_value(value), kind, items, True)[index]
+
+
+def _one_of(made: tuple) -> tuple:
+    """A tuple that stands for one of those in a list."""
+    identity.note_tuple(made)
+    return made
+
+
+def same(left: Any, right: Any) -> Any:
+    """`left is right` of parts of lists, at least one; None where that cannot be told."""
+    numbers: dict[int, int] = {}
+    places = [_number_of_list(each, numbers) for each in (left, right)]
+    if None in places:
+        return None
+    return ag__.Eq(*places)
+
+
+def _number_of_list(part: Any, numbers: dict[int, int]) -> Any:
+    """A number for each list, and that of the one which this is; None where more than its place decides."""
+    depth, lists = 0, [part]
+    if type(part) is ArrayList:
+        part.require_current()
+        depth, lists = len(part.places), [part.source]
+    for _ in range(depth):
+        lists = [inner for each in lists for inner in each]
+    if any(map(identity.is_linked, lists)):
+        return None
+    known = np.array([numbers.setdefault(id(each), len(numbers)) for each in lists])
+    return int(known[0]) if depth == 0 else creation.as_tensor(known.reshape(part.memory.shape[:depth]))[part.places]
 
 
 def put(value: Any, items: list, index: Tensor) -> None:

@@ -204,7 +204,7 @@ _PLACES = "{} indices must be integers or slices, not {{}}"
 
 def _get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
-        if (each := each_key(index)) is not None:
+        if (each := each_key(index, container)) is not None:
             return each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
@@ -243,7 +243,7 @@ def _set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
         if is_undecided(container):
             return changing(container, lambda held: ag__.set_item(value, held, index))
-        if (each := each_key(index)) is not None:
+        if (each := each_key(index, container)) is not None:
             return each(lambda key: ag__.set_item(value, container, key))
         index = known_index(index)
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
@@ -259,7 +259,7 @@ def _del_item(inner: Callable) -> Callable:
     def del_item(container: Any, index: Any) -> None:
         if is_undecided(container):
             return changing(container, lambda held: ag__.del_item(held, index))
-        if (each := each_key(index)) is not None:
+        if (each := each_key(index, container)) is not None:
             return each(lambda key: ag__.del_item(container, key))
         return inner(container, index)
     return del_item

@@ -9,9 +9,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
-from reactant.frontends import chosen_objects, effects, identity, objects, operators
-from reactant.frontends.aliases import are_one_array
+from reactant.frontends import array_lists, calls, chosen_objects, effects, identity, objects, operators
+from reactant.frontends.aliases import ChosenStorage, are_one_array
 from reactant.frontends.alternatives import Alternative, each_key
+from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.branches import StagedRaise, staged_if
 from reactant.frontends.calls import is_undecided
 from reactant.frontends.carried import truth_of
@@ -180,7 +181,10 @@ def same(left: Any, right: Any) -> Any:
         return found if type(found) is bool else python_number(found)
     if (found := chosen_objects.same(left, right)) is not None:
         return found
-    if identity.are_linked(left, right) or identity.are_linked(right, left):
+    if ArrayList in (type(left), type(right)) and (found := array_lists.same(left, right)) is not None:
+        return _python_bool(found)
+    if identity.are_linked(left, right) or identity.are_linked(right, left) \
+            or ArrayList in (type(left), type(right)):
         raise identity.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only at run "
                                     "time. Keep a truth or a number that says which one it is, and compare that.",
                                     map(identity.kind_of, (left, right)))
@@ -188,6 +192,17 @@ def same(left: Any, right: Any) -> Any:
         raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time. Compare what they "
                                "hold (==), or keep a number that says which one it is, and compare that.")
     return False
+
+
+@calls.replace(id)
+def _identity(x: Any, /) -> int:
+    """`id(x)`, of what is one object whatever the run decides."""
+    chosen = is_tensor(x) and type(x.storage) is ChosenStorage
+    if is_tracing() and (chosen or type(x) is ArrayList or identity.view_of(x) is not None or identity.is_linked(x)
+                         or identity.may_be_one_tuple(x, x)):
+        raise identity.OneOfSeveral("Which object this is (`id`) is known only at run time. Compare by `is`, or keep a "
+                                    "number that says which one it is.", [identity.kind_of(x)])
+    return id(x)
 
 
 def is_(value: Any, known: bool) -> Any:

@@ -111,8 +111,8 @@ def _names_in_comprehension(node: ast.AST, captures: bool) -> Iterator[tuple[str
             yield "write", identifier
         elif kind != "write":
             yield ("capture" if isinstance(node, ast.GeneratorExp) else kind), identifier
-    if isinstance(node, ast.GeneratorExp):
-        yield from (("read", n) for k, n in names_in(node.generators[0].iter) if k == "read")
+    # what it runs over first is evaluated outside: `[o.x for o in (a, o)]`
+    yield from (("read", n) for k, n in names_in(node.generators[0].iter) if k == "read")
 
 
 def reads(nodes: Iterable[ast.AST | None]) -> Names:

@@ -150,6 +150,7 @@ _SYMBOLS = {"Add": ("add", "+"), "Sub": ("sub", "-"), "Mult": ("mul", "*"), "Mat
             "BitOr": ("or", "|"), "BitXor": ("xor", "^"), "BitAnd": ("and", "&")}
 _COMPARISONS = {"Eq": ("eq", "eq", "=="), "NotEq": ("ne", "ne", "!="), "Lt": ("lt", "gt", "<"),
                 "LtE": ("le", "ge", "<="), "Gt": ("gt", "lt", ">"), "GtE": ("ge", "le", ">=")}
+_REPEATED = (list, tuple)
 _ORDERS = {f"__{name}__" for name, *_ in _COMPARISONS.values()}
 
 
@@ -160,6 +161,9 @@ def _binary(stem: str, symbol: str) -> Callable[[Any, Any], Any]:
     def operate(left: Any, right: Any) -> Any:
         a, b = type(left), type(right)
         if a in PLAIN and b in PLAIN or method_of(a, name) is method_of(b, mirrored) is None:
+            if stem == "mul" and (a in _REPEATED or b in _REPEATED) \
+                    and (found := sequences.repeated(left, right)) is not None:
+                return found
             try:
                 return native(left, right)
             except TypeError as error:

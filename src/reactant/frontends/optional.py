@@ -15,7 +15,7 @@ from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends.alternatives import Alternative
 from reactant.frontends.calls import KINDS
 from reactant.frontends.numpy import python_numbers
-from reactant.frontends.numpy.tensor import Tensor, python_number, wrap
+from reactant.frontends.numpy.tensor import TRACED_TEXT, Tensor, python_number, wrap
 from reactant.frontends.operators import ag__
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
@@ -74,13 +74,25 @@ class MaybeNone:
         return ag__.get_attr(self.ag__attributes(name), name)
 
     def __str__(self) -> str:
-        return str(self.ag__known())
+        return self.ag__text(str)
 
     def __repr__(self) -> str:
-        return repr(self.ag__known())
+        return self.ag__text(repr)
 
     def __format__(self, specification: str) -> str:
-        return format(self.ag__known(), specification)
+        return self.ag__text(lambda x: format(x, specification))
+
+    def ag__text(self, write: Callable[[Any], str]) -> str:
+        """A mark that stands for it in texts: one of two texts, the first of which may hold marks."""
+        try:
+            without = write(None)
+        except TypeError as error:      # it has no such format
+            refused = str(error)
+            return write(self.ag__known(lambda: TypeError(refused)))
+        texts, value = current_trace().texts, self.ag__value
+        of_the_run = type(value) is Tensor and not value.is_concrete() or type(value) is Alternative
+        texts.append((wrap(self.ag__defined), (value.ag__text(write) if of_the_run else write(value), without)))
+        return f"{TRACED_TEXT}None or a value #{len(texts) - 1}>"
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self.ag__known()[key] = value
@@ -101,7 +113,9 @@ class MaybeNone:
         equal = self == other
         return ~equal if _is_array(equal) else ag__.not_(equal)
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        raise ControlFlowError("A variable that is None on some paths is put into a set or a dict, or looked up in one. "
+                               "Ask `is None` before.")
 
 
 def changing(x: Any, change: Callable[[Any], Any], value: Callable[[MaybeNone], Any] = MaybeNone.ag__known) -> Any:

@@ -24,9 +24,9 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ListTooLong
 from reactant.frontends import calls, operators
 from reactant.frontends.alternatives import Alternative
-from reactant.frontends.numpy.implements import concretely
+from reactant.frontends.nested import mapped
 from reactant.frontends.numpy.storage import Storage
-from reactant.frontends.numpy.tensor import TRACED_TEXT, Tensor, of_kind
+from reactant.frontends.numpy.tensor import TRACED_TEXT, Tensor, of_kind, wrap
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.source_map import user_frame
 from reactant.frontends.trace import Trace, current_trace, is_tracing, located
@@ -58,6 +58,15 @@ class _Text:
 
 
 @dataclass(frozen=True)
+class _Either:
+    """What `truth` holds of the run: `value` or the `other`."""
+
+    truth: _Hole
+    value: Any
+    other: Any = None
+
+
+@dataclass(frozen=True)
 class _Verbatim:
     """An object in a list that is printed: its `repr`."""
 
@@ -74,7 +83,8 @@ def _marked(text: str, trace: Trace, values: list[ir.Value]) -> Any:
     parts: list[Any] = _MARK.split(text)
     for k in range(1, len(parts), 2):
         tensor, write = trace.texts[int(parts[k].rpartition("#")[2][:-1])]
-        parts[k] = _hole(tensor, values, write)
+        parts[k] = _Either(_hole(tensor, values), _marked(write[0], trace, values), write[1]) \
+            if type(write) is tuple else _hole(tensor, values, write)
     _refuse(*parts)     # marks that were cut
     return parts[0] if len(parts) == 1 else _Text(tuple(parts))
 
@@ -87,7 +97,7 @@ def _hole(tensor: Tensor, values: list[ir.Value], write: Callable[[Any], str] | 
 def with_holes(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False) -> Any:
     """What is printed, with holes; containers as they are now."""
     if type(x) is MaybeNone:
-        x = x.ag__known()
+        return _Either(_hole(wrap(x.ag__defined), values), with_holes(x.ag__value, trace, values, inside))
     if type(x) is Tensor:
         return copy.copy(x.known()) if x.is_concrete() else _hole(x, values)
     if isinstance(x, str):
@@ -106,6 +116,8 @@ def filled(template: Any, values: Sequence[np.ndarray]) -> Any:
     if type(template) is _Hole:
         value = of_kind(template.kind, np.asarray(values[template.number]))
         return value if template.write is None else template.write(value)
+    if type(template) is _Either:
+        return filled(template.value if filled(template.truth, values) else template.other, values)
     if type(template) is _Text:
         return "".join([p if type(p) is str else str(filled(p, values)) for p in template.parts])
     if type(template) is _Verbatim:
@@ -115,6 +127,10 @@ def filled(template: Any, values: Sequence[np.ndarray]) -> Any:
     if type(template) is dict:
         return {key: filled(each, values) for key, each in template.items()}
     return template
+
+
+def _as_known(x: Any) -> Any:
+    return x.known() if type(x) is Tensor and x.is_concrete() else x
 
 
 def _percent(left: str, right: Any) -> str:
@@ -134,10 +150,14 @@ def _percent(left: str, right: Any) -> str:
         stars = [waiting.pop(0) for star in (width, precision) if star == "*"]
         value = right[name] if name is not None else waiting.pop(0)
         rule = found.group().replace(f"({name})", "")
-        value = value.ag__known() if type(value) is MaybeNone else value
-        if type(value) is not Tensor or value.is_concrete():
-            return rule % (*stars, concretely(value))
-        return value.ag__text(lambda known: rule % (*stars, known))
+
+        def written(value: Any) -> str:
+            if type(value) is MaybeNone:
+                return value.ag__text(written)
+            if type(value) is not Tensor or value.is_concrete():
+                return rule % (*stars, mapped(value, _as_known))
+            return value.ag__text(lambda known: rule % (*stars, known))
+        return written(value)
     try:
         text = _CONVERSION.sub(one, left)
     except IndexError:
@@ -187,9 +207,8 @@ class _Converted:
 
 
 def _formatted(value: Any, conversion: int) -> Any:
-    if type(value) is MaybeNone:
-        value = value.ag__known()
-    if conversion >= 0 and (type(value) is Alternative or type(value) is Tensor and not value.is_concrete()):
+    held = value.ag__value if type(value) is MaybeNone else value
+    if conversion >= 0 and (type(held) is Alternative or type(held) is Tensor and not held.is_concrete()):
         return _Converted(value, {"r": repr, "s": str, "a": ascii}[chr(conversion)])
     text = operators.formatted(value, conversion)
     if type(text) is str and TRACED_TEXT in text:       # it would be as wide as its mark

@@ -1,12 +1,13 @@
 """Comparisons of tuples, lists and dicts whose elements are known at run time only: one by one, as Python compares
-them."""
+them. Lists and tuples that are repeated as often as the run decides."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from reactant.attributes import HEAP_TYPE
-from reactant.frontends.numpy.tensor import Tensor, is_tensor, python_number
+from reactant.frontends import calls, conversion
+from reactant.frontends.numpy.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.operators import ARITHMETIC, ag__
 from reactant.ir import ops
 
@@ -76,3 +77,21 @@ def _chosen(test: Any, then: Callable[[], Any], otherwise: Any) -> Any:
         return then() if test else other()
     values = [v.value() if type(v) is Tensor else ops.constant(bool(v)) for v in (then(), other())]
     return python_number(ops.select(test.value(), *values))
+
+
+def repeated(left: Any, right: Any) -> Any:
+    """`items * times`, where only the run knows how many times; None for other products."""
+    items, times = (left, right) if type(right) is Tensor else (right, left)
+    if type(items) not in (list, tuple) or type(times) is not Tensor or times.kind == ARRAY or times.is_concrete():
+        return None
+    if times.dtype.kind not in "iu" and not (times.dtype.kind == "b" and times.kind == PYTHON):
+        raise TypeError(f"can't multiply sequence by non-int of type '{times.__class__.__name__}'")
+    made = calls.call(_times, list(items), times + 0)
+    return made if type(items) is list else calls.call(tuple, made)
+
+
+def _times(items: list, times: int) -> list:
+    return [item for _ in range(times) for item in items]
+
+
+conversion.convert_always(_times)

@@ -520,6 +520,10 @@ Tensor.clip = _clip     # type: ignore[attr-defined]
 
 def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
+        if self.kind != ARRAY and (
+                self.kind == PYTHON and isinstance(other, (list, tuple, range))
+                or ufunc is np.multiply and isinstance(other, (list, tuple))):
+            return NotImplemented       # they are no arrays to Python's numbers, and are repeated by NumPy's
         if not ufuncs.is_operand(other):
             nowhere = type(other) in (str, bytes) or other is None and self.kind == ARRAY
             if ufunc not in (np.equal, np.not_equal) or not nowhere or self.kind == PYTHON:
