@@ -363,9 +363,112 @@ def text(u):
     return f'{a}'
 
 
-def sym(u):
+def popped(u):
     a = {int(x * 4) for x in u[:3]}
-    return len(a ^ {1, 2})
+    return a.pop()
+
+
+def ordered_counters(u):
+    return Counter(int(x * 4) for x in u) < Counter([1, 1])
+
+
+def set_methods(u):
+    a, b, known = {int(x * 4) for x in u[:3]}, {int(x * 4) for x in u[3:]}, frozenset([0, 1, 2])
+    c, d, e = a.copy(), set(a), frozenset(b)
+    c &= b
+    d ^= b
+    b.update([7], (8, int(u[0] * 4)))
+    b.difference_update({8})
+    parts = (a ^ b, a.union([1], b), a.union(), a.intersection(b, [0, 1]), a.difference([1], b), set.union(a, b), known | a,
+             known & a, known - a, a - known, c, d, e, e | a, a.symmetric_difference([1]))
+    return ([len(part) for part in parts], [sum(part) for part in parts], a == known, known == a, a <= known, known > a,
+            e == set(e), bool(a & b), bool(a - a), isinstance(e, frozenset), a.issuperset([1]), a.isdisjoint([5, 6]))
+
+
+def without_order(u):
+    a = {int(x * 9) for x in u}
+    return (sum(v * 2 for v in a), sum(1 for v in a if v > 2), any(v > 4 for v in a), all(v < 7 for v in a),
+            max(v % 5 for v in a), len({v // 2 for v in a}), sum({v * v for v in a if v % 2}), max(v - 3 for v in a),
+            min(a, key=lambda v: -v), max(a, key=lambda v: v / 2), sum(map(abs, a)))
+
+
+def cleared(u):
+    total = 0
+    seen = set()
+    for i in range(40):
+        seen.add(int(u[i % 6] * 9) + i % 2)
+        if len(seen) > 4:
+            total += len(seen) * 100
+            seen.clear()
+    return total, len(seen)
+
+
+def views(u):
+    d, e = {}, {}
+    for x in u:
+        d[int(x * 5)] = x
+    for x in u:
+        e[int(x * 4)] = x
+    both = d.keys() & e.keys()
+    return (len(both), sum(d.keys() | e.keys()), sum(d.keys() - e.keys()), d.keys() == e.keys(), d.keys() <= set(d),
+            d.keys().isdisjoint(e), max(d.items(), key=lambda pair: pair[1])[0], len(d.items()), d.items() == d.items(),
+            dict(d) == d, dict(d.items()) == d, sum(v for _, v in d.items()), len({v: k for k, v in d.items()}),
+            sum({k: v * 2 for k, v in d.items()}.values()), len(d | e), sum((d | e).values()), [2] == list(d)[:0])
+
+
+def counters(u):
+    a, b = Counter(int(x * 4) for x in u), Counter(int(x * 2) for x in u)
+    parts = (a + b, a - b, a | b, a & b, +a, -a)
+    c = a.copy()
+    c.subtract(b)
+    return [len(p) for p in parts], [sum(p.values()) for p in parts], c[0], c[1], sum(c.values())
+
+
+def moved(u):
+    d = OrderedDict()
+    for x in u:
+        d[int(x * 5)] = x
+    same = d.copy()
+    d.move_to_end(int(u[1] * 5), last=False)
+    first = d.popitem(last=False)
+    d[first[0]] = first[1]
+    return first, d == same, dict(d) == dict(same), d == dict(same)
+
+
+def unhashable(u):
+    a = {int(x * 4) for x in u}
+    return [1] in a
+
+
+def no_set(u):
+    a = {int(x * 4) for x in u}
+    try:
+        return a | [1, 2]
+    except TypeError:
+        return a == [1, 2]
+
+
+def looped(u):
+    d = {}
+    for x in u:
+        d[int(x * 5)] = x
+    total = 0.0
+    for k in d:
+        total += k
+    for k in d.keys():
+        total += d[k] * k
+    return total, sum(k * 2 for k in d), [k for k in d][0]
+
+
+def ties(u):
+    return min({int(x * 9) for x in u}, key=lambda v: v // 4)
+
+
+def test_which_of_several_with_one_key_is_refused_when_the_program_runs():
+    compiled = reactant.jit(ties)
+    with pytest.raises(reactant.UnsupportedError, match="Members of a set have the same key"):
+        compiled(CASES[0][0])
+    assert compiled(np.array([.1, .5, .9, .5, .5, .5])) == 0
 
 
 def fromkeys(u):
@@ -378,7 +481,7 @@ def fromkeys(u):
     uses_set, dict_count, dict_count_long, set_long, dict_acc, while_set, counter2, defaultd, set_of, set_comp,
     dict_comp, tuple_keys, visited_bfs, memo_rt, remove_, pop_, keyerr, mixed, returns_known, types, setop, setop2,
     float_keys, dedupe, two_sum, lru_sim, collatz_max, dict_eq, nested_fn, early, memo_grid, sparse_mv, del_,
-    mixed_types],
+    mixed_types, set_methods, without_order, cleared, views, counters, moved, unhashable, no_set, looped],
     ids=lambda f: f.__name__)
 def test_as_python(program):
     agree(program, CASES)
@@ -386,7 +489,7 @@ def test_as_python(program):
 
 @pytest.mark.parametrize("program, words", [
     (default_list, "no lists"), (iter_set, "order of a set"), (text, "of keys that only the run knows"),
-    (sym, "set.__xor__"), (fromkeys, "dict.fromkeys")])
+    (popped, "set.pop"), (ordered_counters, "Counter.__lt__"), (fromkeys, "dict.fromkeys")])
 def test_refusals(program, words):
     with pytest.raises(reactant.ConcreteValueNeeded, match="is no key of a dict and no member of a set") as caught:
         reactant.jit(program)(*CASES[0])

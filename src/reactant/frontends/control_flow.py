@@ -18,6 +18,7 @@ from reactant.errors import ReactantError
 from reactant.frontends import (
     array_lists,
     attempts,
+    calls,
     chosen_keys,
     chosen_lists,
     chosen_objects,
@@ -49,6 +50,7 @@ from reactant.frontends.decisions import (
     is_,
     is_traced,
     not_,
+    of_object,
     or_,
     predicate_of,
     same,
@@ -303,6 +305,7 @@ def install() -> None:
         del_attr=unless(_touching(chosen_objects.del_attr(ag__.del_attr), 0)), get_attr=_get_attr(ag__.get_attr),
         call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,
         generator=_generator, grows=_grows)
+    calls.REPLACEMENTS[bool] = of_object(calls.REPLACEMENTS[bool])
     generated.install()
     pushed.install()
     chosen_keys.install()

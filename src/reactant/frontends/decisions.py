@@ -64,6 +64,16 @@ def _said_by_class(value: Any) -> Any:
     return ag__.NotEq(objects.call(method, value), 0)
 
 
+def of_object(known: Callable) -> Callable:
+    """`bool`, of objects what their class says."""
+    return lambda *x: known(*map(_said_by_class, x))
+
+
+def said_of(value: Any) -> Any:
+    """The truth of an element, for `any` and `all`."""
+    return value if type(value) in objects.PLAIN else _truth(asked(value))
+
+
 def predicate_of(value: Tensor) -> ir.Value:
     return truth_of(capture(value))
 
@@ -212,6 +222,9 @@ def is_(value: Any, known: bool) -> Any:
     return value if known else not_(value)
 
 
+_HASHED = (set, frozenset, dict, type({}.keys()))
+
+
 def contains(item: Any, container: Any) -> Any:
     if is_tensor(container):
         return _python_bool(np.any(container == item))
@@ -225,8 +238,8 @@ def contains(item: Any, container: Any) -> Any:
         return container.ag__each(lambda x: contains(item, x))
     if isinstance(container, (list, tuple)) and (
             ag__.involves_tracing((item, container), {}) or any(map(is_undecided, container))) \
-            or isinstance(container, (set, frozenset, dict)) and ag__.involves_tracing((item,), {}) \
-            or isinstance(container, (list, tuple, set, frozenset, dict)) and is_record(item) and is_tracing():
+            or isinstance(container, _HASHED) and ag__.involves_tracing((item,), {}) \
+            or isinstance(container, (list, tuple, *_HASHED)) and is_record(item) and is_tracing():
         found: Any = False
         for element in container:
             found = or_(found, lambda e=element: True if e is item else _python_bool(ag__.Eq(e, item)))

@@ -374,7 +374,8 @@ class ExpressionConversion(ast.NodeTransformer):
         """The list of what a dict or set is made of."""
         items = at_location(ast.ListComp(element, node.generators), node)
         if _is_generated(items):
-            return at_location(operator_call("listed", self.generated(items), ast.Constant(True)), items)
+            in_order = ast.Constant(isinstance(node, ast.DictComp))
+            return at_location(operator_call("listed", self.generated(items), ast.Constant(True), in_order), items)
         return self.generic_visit(items)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:

@@ -17,7 +17,7 @@ import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, elements, iterators, objects, operators, protocols
-from reactant.frontends.decisions import asked, is_traced, predicate_of, undecided
+from reactant.frontends.decisions import asked, is_traced, predicate_of, said_of, undecided
 from reactant.frontends.iteration import Items, IteratorItems, ListItems, UsedUp, items_of
 from reactant.frontends.list_changes import Changes
 from reactant.frontends.numpy.bounded import is_partial
@@ -42,6 +42,8 @@ class Generated:
 
     def __init__(self, iterable: Any, element: Callable[[Any], Any], test: Callable[[Any], Any] | None,
                  nested: bool = False):
+        if hasattr(type(iterable), "ag__in_order"):     # what stands for a dict
+            iterable = iterable.ag__iterate()
         self.iterable, self.element, self.test, self.nested = iterable, element, test, nested
         self.iterator: Iterator[Any] | None = None
         iterators.note(self)
@@ -149,7 +151,15 @@ class Generated:
         self.taken()
         return to_python(found) if is_tensor(found) else found
 
-    def acts(self) -> bool:
+    def lose_order(self, every: bool = True) -> None:
+        """Take the elements of a set in any order, where nothing can tell in which; `every`: each is taken."""
+        if not self.depends() or not hasattr(type(self.iterable), "ag__unordered"):
+            return
+        names = self.iterable.ag__unordered
+        if not Generated(names, self.element, self.test, self.nested).acts(raises=not every):
+            self.iterable = names
+
+    def acts(self, raises: bool = True) -> bool:
         """Whether anybody can tell which elements were asked for: one changes something, or may raise."""
         items, element, test = items_of(self.iterable), self.element, self.test
         if items is None or current_trace().attempts or type(items.length) is int and items.length < 2:
@@ -159,21 +169,24 @@ class Generated:
             item = items.at(0)
             found = True if test is None else test(item)
             nested = element(item)
-            acting.append(self.nested and nested.acts() or found is None)
+            acting.append(self.nested and nested.acts(raises) or found is None)
 
         acting: list[bool] = []
         scratch = branches.scratch_blocks(1)
         try:
             branch = branches.run(scratch.regions[0].blocks.append(), one, Variables((), (), ()), {})
             written = any(map(branch.preexisting, branch.written))
-            return branch.raised or bool(branch.checks or branch.objects) or written or any(acting)
+            return raises and (branch.raised or bool(branch.checks)) or bool(branch.objects) or written or any(acting)
         except ReactantError:
             return True
         finally:
             scratch.erase()
 
-    def listed(self, hashed: bool = False) -> Any:
-        """All elements: a list, or what stands for one of run-time length. `hashed`: the hash of each is asked for."""
+    def listed(self, hashed: bool = False, in_order: bool = True) -> Any:
+        """All elements: a list, or what stands for one of run-time length. `hashed`: the hash of each is asked for.
+        They may also come in another order, where nobody asks for that."""
+        if not in_order:
+            self.lose_order()
         if not self.depends():
             return list(self)
         if self.must_be_listed():
@@ -338,7 +351,7 @@ def _deciding(known: Callable, decisive: bool) -> Callable:
         if isinstance(items, Changes) and type(found := items.view()) is not list:
             return python_number(wrap(found.reduced(np.any if decisive else np.all)).value())
         if not is_tracing() or not isinstance(items, Iterator):
-            return known(items)
+            return known(list(map(said_of, items)) if is_tracing() and type(items) in (list, tuple) else items)
         iterator, found, lost = iter(items), not decisive, False
         while True:
             stopped = found if decisive else ag__.not_(found)

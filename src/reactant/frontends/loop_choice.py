@@ -193,6 +193,8 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
          rebound: tuple[str, ...], appended: tuple[str, ...], read: tuple[str, ...],
          left: tuple[str, ...] | None) -> None:
     enter: Callable[[Any], None] = body
+    if hasattr(type(iterable), "ag__in_order"):     # what stands for a dict
+        iterable = iterable.ag__iterate()
     if type(iterable) is Generated and iterable.depends() and not iterable.nested:
         enter, iterable = iterable.turn(body, live, dead), iterable.begun()
     items = items_of(iterable)

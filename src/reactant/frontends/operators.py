@@ -184,7 +184,7 @@ def generator(elements: Iterable) -> Iterable:
     return elements
 
 
-def listed(elements: Iterable, hashed: bool = False) -> Any:
+def listed(elements: Iterable, hashed: bool = False, in_order: bool = True) -> Any:
     """A list comprehension; `hashed`: of what a dict or set is made of."""
     return list(elements)
 

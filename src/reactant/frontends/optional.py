@@ -114,8 +114,8 @@ class MaybeNone:
         return ~equal if _is_array(equal) else ag__.not_(equal)
 
     def __hash__(self) -> int:
-        raise ControlFlowError("A variable that is None on some paths is put into a set or a dict, or looked up in one. "
-                               "Ask `is None` before.")
+        raise ControlFlowError("A variable that is None on some paths is put into a set or a dict, or looked up in "
+                               "one. Ask `is None` before.")
 
 
 def changing(x: Any, change: Callable[[Any], Any], value: Callable[[MaybeNone], Any] = MaybeNone.ag__known) -> Any:

@@ -7,67 +7,57 @@ are converted as the user's are. To look for a key takes time in proportion to h
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
-from types import FunctionType
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType, MethodDescriptorType
 from typing import Any
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls, conversion
+from reactant.frontends import calls, conversion, run_time_sets
+from reactant.frontends.generated import Generated
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.frontends.operators import install
+from reactant.frontends.run_time_sets import (
+    MISSING,
+    KeyedFrozenSet,
+    KeyedItems,
+    KeyedMembers,
+    KeyedSet,
+    KeyedView,
+    Keys,
+    are_new,
+    firsts,
+    hashable,
+    in_one_order,
+    known,
+    members,
+    one_first,
+    refusal,
+    items_of,
+    view_of,
+)
 from reactant.frontends.state import is_record
 from reactant.frontends.trace import Trace
-
-MISSING = object()
-
-
-class Keys:
-    """What dicts and sets share. `ag__names`: the keys, each once; all other names are those of dicts and sets."""
-
-    ag__stands_for: type
-
-    def __contains__(self, key: Any) -> bool:
-        return key in self.ag__names
-
-    def __len__(self) -> int:
-        return len(self.ag__names)
-
-    def clear(self) -> None:
-        self.ag__names.clear()
-
-    def __getattr__(self, name: str) -> Any:
-        kind = self.ag__stands_for.__name__
-        if not hasattr(self.ag__stands_for, name):
-            raise AttributeError(f"'{kind}' object has no attribute '{name}'")
-        raise _refusal(f"{kind}.{name}")
-
-    def __repr__(self) -> str:
-        return repr(self.ag__released())
-
-    def __copy__(self) -> Any:
-        return self.copy()
-
-    def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: '{self.ag__stands_for.__name__}'")
 
 
 class KeyedDict(Keys):
     ag__stands_for = dict
+    ag__in_order = True
 
     def __init__(self, pairs: Any = ()):
-        pairs = list(pairs.items() if hasattr(pairs, "items") else pairs)
+        pairs = list(pairs.items() if isinstance(pairs, dict) else pairs)
         names = [key for key, _ in pairs]
         self.ag__names: list[Any] = firsts(names)
         new = are_new(names)
         self.ag__held: list[Any] = [plain(last(pairs, key)) for key, is_new in zip(names, new, strict=True) if is_new]
 
     def __getitem__(self, key: Any) -> Any:
-        if key not in self.ag__names:
+        if hashable(key) not in self.ag__names:
             raise KeyError(key)
         return self.ag__held[self.ag__names.index(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if key in self.ag__names:
+        if hashable(key) in self.ag__names:
             self.ag__held[self.ag__names.index(key)] = plain(value)
         else:
             self.ag__names.append(key)
@@ -83,7 +73,7 @@ class KeyedDict(Keys):
         return iter(self.ag__names)
 
     def get(self, key: Any, default: Any = None) -> Any:
-        return self.ag__held[self.ag__names.index(key)] if key in self.ag__names else default
+        return self.ag__held[self.ag__names.index(key)] if hashable(key) in self.ag__names else default
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
         if key not in self.ag__names:
@@ -112,14 +102,13 @@ class KeyedDict(Keys):
         return made
 
     def update(self, pairs: Any = (), **more: Any) -> None:
-        for key, value in pairs.items() if hasattr(pairs, "items") else pairs:
+        for key, value in pairs.items() if isinstance(pairs, dict) else pairs:
             self[key] = value
         for key, value in more.items():
             self[key] = value
 
     def clear(self) -> None:
-        self.ag__names.clear()
-        self.ag__held.clear()
+        self.ag__names, self.ag__held = [], []
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, dict):
@@ -127,18 +116,40 @@ class KeyedDict(Keys):
         alike = [1 for key, value in self.items() if key in other and other[key] == value]
         return len(self) == len(other) and len(self) == sum(alike)
 
-    def keys(self) -> list:
-        return self.ag__names[:]
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, dict):
+            return NotImplemented
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: Any) -> Any:
+        if not isinstance(other, dict):
+            return NotImplemented
+        made = KeyedDict(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
+    def keys(self) -> KeyedView:
+        return view_of(self.ag__names[:])
 
     def values(self) -> list:
         return self.ag__held[:]
 
-    def items(self) -> Any:
-        return zip(self.ag__names, self.ag__held, strict=True)
+    def items(self) -> KeyedItems:
+        return items_of(pairs(self.ag__names, self.ag__held))
 
     def ag__released(self) -> Any:
         """The dict that it stands for, as a result."""
         return self.ag__stands_for(dict(zip(known(self.ag__names), self.ag__held, strict=True)))
+
+
+def pairs(names: Any, held: Any) -> Any:
+    return [(names[k], held[k]) for k in range(len(names))]
 
 
 class KeyedOrderedDict(KeyedDict):
@@ -150,10 +161,17 @@ class KeyedOrderedDict(KeyedDict):
         place = -1 if last else 0
         return self.ag__names.pop(place), self.ag__held.pop(place)
 
-    def move_to_end(self, key: Any) -> None:
+    def move_to_end(self, key: Any, last: bool = True) -> None:
         value = self.pop(key)
-        self.ag__names.append(key)
-        self.ag__held.append(value)
+        if last:
+            self.ag__names.append(key)
+            self.ag__held.append(value)
+        else:
+            self.ag__names, self.ag__held = [key] + self.ag__names, [value] + self.ag__held     # noqa: RUF005
+
+    def __eq__(self, other: object) -> bool:
+        in_order = not isinstance(other, OrderedDict) or self.ag__names == list(other)
+        return KeyedDict.__eq__(self, other) and in_order
 
 
 class KeyedDefaultDict(KeyedDict):
@@ -173,7 +191,7 @@ class KeyedDefaultDict(KeyedDict):
         return defaultdict(self.default_factory, zip(known(self.ag__names), self.ag__held, strict=True))
 
     def __getitem__(self, key: Any) -> Any:
-        if key not in self.ag__names:
+        if hashable(key) not in self.ag__names:
             if self.default_factory is None:
                 raise KeyError(key)
             self.ag__names.append(key)
@@ -185,7 +203,7 @@ class KeyedCounter(KeyedDict):
     ag__stands_for = Counter
 
     def __init__(self, items: Any = ()):
-        if hasattr(items, "items"):
+        if isinstance(items, dict):
             self.ag__names, self.ag__held = list(items.keys()), list(items.values())
             return
         items = list(items)
@@ -193,10 +211,10 @@ class KeyedCounter(KeyedDict):
         self.ag__held = [items.count(key) for key, new in zip(items, are_new(items), strict=True) if new]
 
     def __getitem__(self, key: Any) -> Any:
-        return self.ag__held[self.ag__names.index(key)] if key in self.ag__names else 0
+        return self.ag__held[self.ag__names.index(key)] if hashable(key) in self.ag__names else 0
 
     def update(self, pairs: Any = (), **more: Any) -> None:
-        if hasattr(pairs, "items"):
+        if isinstance(pairs, dict):
             for key, count in pairs.items():
                 self[key] = self[key] + count
         else:
@@ -204,6 +222,34 @@ class KeyedCounter(KeyedDict):
                 self[key] = self[key] + 1
         for key, count in more.items():
             self[key] = self[key] + count
+
+    def subtract(self, pairs: Any = (), **more: Any) -> None:
+        if isinstance(pairs, dict):
+            for key, count in pairs.items():
+                self[key] = self[key] - count
+        else:
+            for key in pairs:
+                self[key] = self[key] - 1
+        for key, count in more.items():
+            self[key] = self[key] - count
+
+    def __add__(self, other: Any) -> Any:
+        return positive(self, other, lambda mine, theirs: mine + theirs)
+
+    def __sub__(self, other: Any) -> Any:
+        return positive(self, other, lambda mine, theirs: mine - theirs)
+
+    def __or__(self, other: Any) -> Any:
+        return positive(self, other, lambda mine, theirs: max(mine, theirs))
+
+    def __and__(self, other: Any) -> Any:
+        return positive(self, other, lambda mine, theirs: min(mine, theirs))
+
+    def __pos__(self) -> Any:
+        return positive(self, KeyedCounter(), lambda mine, theirs: mine)
+
+    def __neg__(self) -> Any:
+        return positive(self, KeyedCounter(), lambda mine, theirs: -mine)
 
     def total(self) -> Any:
         return sum(self.ag__held)
@@ -217,112 +263,28 @@ def _count(pair: tuple) -> Any:
     return pair[1]
 
 
-class KeyedSet(Keys):
-    ag__stands_for = set
-
-    def __init__(self, items: Iterable = ()):
-        self.ag__names: list[Any] = firsts(list(ordered(items)))
-
-    def add(self, key: Any) -> None:
-        if key not in self.ag__names:
-            self.ag__names.append(key)
-
-    def discard(self, key: Any) -> None:
-        if key in self.ag__names:
-            self.ag__names.remove(key)
-
-    def remove(self, key: Any) -> None:
-        if key not in self.ag__names:
-            raise KeyError(key)
-        self.ag__names.remove(key)
-
-    def __iter__(self) -> Any:
-        return self.ag__iterate()
-
-    def update(self, items: Iterable) -> None:
-        for key in ordered(items):
-            self.add(key)
-
-    def copy(self) -> KeyedSet:
-        return set_of(self.ag__names[:])
-
-    def issubset(self, other: Any) -> bool:
-        return len(self.ag__names) == sum([1 for key in self.ag__names if key in other])
-
-    def isdisjoint(self, other: Any) -> bool:
-        return sum([1 for key in self.ag__names if key in other]) == 0
-
-    def issuperset(self, other: Any) -> bool:
-        return KeyedSet(other).issubset(self)
-
-    def union(self, other: Any) -> KeyedSet:
-        return set_of(self.ag__names + [key for key in KeyedSet(other).ag__names if key not in self.ag__names])
-
-    def intersection(self, other: Any) -> KeyedSet:
-        return set_of([key for key in self.ag__names if key in other])
-
-    def difference(self, other: Any) -> KeyedSet:
-        return set_of([key for key in self.ag__names if key not in other])
-
-    def ag__released(self) -> set:
-        return set(known(self.ag__names))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, set) and len(self) == len(other) and self.issubset(other)
-
-    def __lt__(self, other: Any) -> bool:
-        return len(self) < len(other) and self.issubset(other)
-
-    def __gt__(self, other: Any) -> bool:
-        return len(self) > len(other) and self.issuperset(other)
-
-    def __le__(self, other: Any) -> bool:
-        return self.issubset(other)
-
-    def __ge__(self, other: Any) -> bool:
-        return self.issuperset(other)
-
-    def __or__(self, other: Any) -> KeyedSet:
-        return self.union(other)
-
-    def __and__(self, other: Any) -> KeyedSet:
-        return self.intersection(other)
-
-    def __sub__(self, other: Any) -> KeyedSet:
-        return self.difference(other)
-
-    def __ior__(self, other: Any) -> KeyedSet:
-        self.update(other)
-        return self
-
-    def ag__iterate(self) -> Any:
-        raise UnsupportedError("The order of a set is Python's own business, and compiled code does not have it. Loop "
-                               "over sorted(...) of it, or keep a list.")
-
-
-def known(names: Any) -> list:
-    """The keys of what is returned."""
-    if type(names) is not list or any(type(name) is Tensor for name in names):
-        raise UnsupportedError("The function returns a dict or a set of keys that only the run knows. Return arrays of "
-                               "keys and values, e.g. np.array(list(d)), at a known size.")
-    return names
-
-
-def set_of(names: Any) -> KeyedSet:
-    """The set of these, each of which is there once."""
-    made = KeyedSet()
-    made.ag__names = names
+def positive(left: Any, right: Any, count: Callable[[Any, Any], Any]) -> Any:
+    """What two counters are together: counts that are greater than 0."""
+    if not isinstance(right, Counter):
+        return NotImplemented
+    made = KeyedCounter()
+    for key, mine in left.items():
+        new = count(mine, right[key])
+        if new > 0:
+            made[key] = new
+    for key, theirs in right.items():
+        new = count(0, theirs)
+        if key not in left and new > 0:
+            made[key] = new
     return made
 
 
-def firsts(items: list) -> list:
-    """The items, each where it stands first."""
-    return [key for key, new in zip(items, are_new(items), strict=True) if new]
-
-
-def are_new(items: list) -> list:
-    """Whether each is none of those before."""
-    return [key not in items[:k] for k, key in enumerate(items)]
+def from_keys(items: Any, value: Any = None) -> KeyedDict:
+    """`dict.fromkeys`."""
+    made = KeyedDict()
+    made.ag__names = firsts(members(items))
+    made.ag__held = [plain(value) for _ in made.ag__names]
+    return made
 
 
 def last(pairs: list, key: Any) -> Any:
@@ -333,23 +295,14 @@ def last(pairs: list, key: Any) -> Any:
     return value
 
 
-def ordered(items: Any) -> Any:
-    """What is in a set, for who does not look at the order."""
-    return getattr(items, "ag__names", items)
-
-
-def _refusal(what: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} is not supported with keys that only the run knows.")
-
-
 def _refusing(name: str) -> Callable:
     def refuse(self: Keys, *others: Any) -> Any:
-        raise _refusal(f"{self.ag__stands_for.__name__}.{name}")
+        raise refusal(f"{self.ag__stands_for.__name__}.{name}")
     return refuse
 
 
-for _kind in (KeyedDict, KeyedSet):
-    for _name in ("or", "xor", "iand", "isub", "ixor", "ior", "ror", "rand", "rsub", "rxor"):
+for _kind, _more in ((KeyedDict, ()), (KeyedCounter, ("ior", "ror"))):
+    for _name in (*_more, "xor", "iand", "isub", "iadd", "ixor", "rand", "rsub", "rxor", "lt", "le", "gt", "ge"):
         if f"__{_name}__" not in vars(_kind):
             setattr(_kind, f"__{_name}__", _refusing(f"__{_name}__"))
 
@@ -357,11 +310,14 @@ for _kind in (KeyedDict, KeyedSet):
 # ---- in place of Python's ----------------------------------------------------------------------------------------
 
 IN_PLACE_OF = {dict: KeyedDict, OrderedDict: KeyedOrderedDict, defaultdict: KeyedDefaultDict, Counter: KeyedCounter,
-               set: KeyedSet}
+               set: KeyedSet, frozenset: KeyedFrozenSet}
 ORDERLESS = (sorted, min, max, sum, any, all)
 """Functions of a set's elements in any order."""
-AS_THEY_ARE = (Keys.__getattr__, Keys.__repr__, Keys.__copy__, Keys.__hash__, KeyedDict.__iter__, KeyedSet.__iter__)
+AS_THEY_ARE = (Keys.__getattr__, Keys.__repr__, Keys.__copy__, Keys.__hash__, KeyedDict.__iter__,
+               KeyedFrozenSet.__iter__, KeyedView.__iter__)
 """Methods that are not converted."""
+OURS = (run_time_sets.hashable, run_time_sets.known, run_time_sets.refusal)
+"""Functions that are not converted, either."""
 LISTING = (*ORDERLESS, list, tuple, iter, enumerate, reversed)
 
 
@@ -375,7 +331,10 @@ def _making(original: type, keyed: type) -> Callable:
             return plainly(*arguments, **keywords)
         if arguments and issubclass(original, dict) and original is not defaultdict and not (
                 isinstance(arguments[0], KeyedDict) or original is Counter and not isinstance(arguments[0], dict)
+                or isinstance(arguments[0], KeyedItems) or type(arguments[0]) in calls.OURS
                 or _has_traced(arguments[0])):
+            return plainly(*arguments)
+        if original is frozenset and not (arguments and _is_of_the_run(arguments[0])):
             return plainly(*arguments)
         return calls.call(keyed, *arguments)
     return make
@@ -384,6 +343,13 @@ def _making(original: type, keyed: type) -> Callable:
 def _has_traced(pairs: Any) -> bool:
     """Whether a key of a dict that is made of these is known only at run time."""
     return type(pairs) is list and any(type(pair) is tuple and type(pair[0]) is Tensor for pair in pairs)
+
+
+def _is_of_the_run(items: Any) -> bool:
+    """Whether only the run may know some of these."""
+    if type(items) in (list, tuple):
+        return any(type(x) is Tensor or _is_of_the_run(x) for x in items)
+    return not isinstance(items, (int, float, complex, str, bytes, range, dict, set, frozenset, type(None)))
 
 
 def plain(value: Any) -> Any:
@@ -399,9 +365,31 @@ def _looking(original: Callable) -> None:
 
     @calls.replace(original)
     def look(*arguments: Any, **keywords: Any) -> Any:
-        if arguments and isinstance(arguments[0], KeyedDict if original not in ORDERLESS else Keys):
-            arguments = (arguments[0].ag__names, *arguments[1:])
-        return plainly(*arguments, **keywords)
+        if not arguments or original in (min, max) and len(arguments) > 1:
+            return plainly(*arguments, **keywords)
+        items, *more = arguments
+        if original in ORDERLESS and type(items) is Generated and keywords.get("key") is None:
+            items.lose_order(original not in (any, all))
+        in_order = isinstance(items, (KeyedDict, KeyedView))
+        if in_order or original in ORDERLESS and isinstance(items, Keys):
+            if keywords.get("key") is not None and not in_order:
+                return calls.call(in_one_order, items.ag__names, **keywords) if original is sorted else \
+                    calls.call(one_first, original, items.ag__names, **keywords)
+            items = items.ag__names
+        return plainly(items, *more, **keywords)
+
+
+def _unbound(kind: type) -> None:
+    """`set.union(a, b)`: methods of the classes, given a set or dict as their first argument."""
+    for name, method in vars(kind).items():
+        if type(method) is MethodDescriptorType:
+            calls.REPLACEMENTS[method] = partial(_method, method, name)
+
+
+def _method(method: Callable, name: str, /, *arguments: Any, **keywords: Any) -> Any:
+    if arguments and isinstance(arguments[0], Keys):
+        return calls.call(getattr(arguments[0], name), *arguments[1:], **keywords)
+    return method(*arguments, **keywords)
 
 
 def put_in_place() -> None:
@@ -410,10 +398,19 @@ def put_in_place() -> None:
     install(new_dict=makers[dict], new_set=makers[set])
     for original in LISTING:
         _looking(original)
-    for kind in (Keys, *IN_PLACE_OF.values()):
+    plainly = calls.REPLACEMENTS.get(dict.fromkeys, dict.fromkeys)
+
+    @calls.replace(dict.fromkeys)
+    def make(*arguments: Any) -> Any:
+        trace = Trace.current()
+        return plainly(*arguments) if trace is None or not trace.keyed else calls.call(from_keys, *arguments)
+    for kind in (dict, set, frozenset):
+        _unbound(kind)
+    for kind in (Keys, KeyedMembers, KeyedView, KeyedItems, *IN_PLACE_OF.values()):
         for method in vars(kind).values():
             if type(method) is FunctionType and not (
                     method.__name__.startswith(("ag__", "refuse")) or method in AS_THEY_ARE):
                 conversion.convert_always(method)
-    for function in (set_of, ordered, firsts, are_new, last, _count):
+    for function in (*(f for f in vars(run_time_sets).values() if type(f) is FunctionType and f not in OURS),
+                     from_keys, last, pairs, positive, _count):
         conversion.convert_always(function)
