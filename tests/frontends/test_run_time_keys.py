@@ -379,8 +379,8 @@ def set_methods(u):
     d ^= b
     b.update([7], (8, int(u[0] * 4)))
     b.difference_update({8})
-    parts = (a ^ b, a.union([1], b), a.union(), a.intersection(b, [0, 1]), a.difference([1], b), set.union(a, b), known | a,
-             known & a, known - a, a - known, c, d, e, e | a, a.symmetric_difference([1]))
+    parts = (a ^ b, a.union([1], b), a.union(), a.intersection(b, [0, 1]), a.difference([1], b), set.union(a, b),
+             known | a, known & a, known - a, a - known, c, d, e, e | a, a.symmetric_difference([1]))
     return ([len(part) for part in parts], [sum(part) for part in parts], a == known, known == a, a <= known, known > a,
             e == set(e), bool(a & b), bool(a - a), isinstance(e, frozenset), a.issuperset([1]), a.isdisjoint([5, 6]))
 

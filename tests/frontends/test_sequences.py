@@ -66,8 +66,8 @@ def repeated(x):
     row.append(7)
     table = [1] * (n + 2)
     table[n] += 5
-    return (len(row), sum(row), sum(many) + 0.5, len((1, 2) * n), sum(table), max([0.5] * n, default=-1.0), len([3] * -n),
-            len([1] * bool(x[1] > 2)), [0] * n == [0, 0])
+    return (len(row), sum(row), sum(many) + 0.5, len((1, 2) * n), sum(table), max([0.5] * n, default=-1.0),
+            len([3] * -n), len([1] * bool(x[1] > 2)), [0] * n == [0, 0])
 
 
 def repeated_in_a_loop(x):

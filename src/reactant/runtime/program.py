@@ -27,7 +27,16 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
-from reactant.runtime import computed_once, exact_divisions, heap, lent, nan_extremes, narrow_indices, reshaped_updates
+from reactant.runtime import (
+    computed_once,
+    exact_divisions,
+    heap,
+    lent,
+    masked_products,
+    nan_extremes,
+    narrow_indices,
+    reshaped_updates,
+)
 from reactant.runtime.jax_internals import (
     X64,
     Primitive,
@@ -134,6 +143,8 @@ def _for_xla(module: ir.Module) -> bytes:
         made = narrow_indices.widened(made)
     if exact_divisions.CONCERNED in content:
         made = exact_divisions.kept(made)
+    if all(name in content for name in masked_products.CONCERNED):
+        made = masked_products.kept(made)
     if computed_once.CONCERNED in content:
         made = computed_once.kept(made)
     return content if made is module else modules.bytecode(made)
