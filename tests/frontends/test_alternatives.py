@@ -265,3 +265,30 @@ def test_batches_and_derivatives():
         reactant.grad(lambda x: (x, "a" if x > 1 else "b"), has_aux=True)(2.0)
     with pytest.raises(ValueError, match="returns one of several texts"):
         reactant.vmap(lambda x: "a" if x > 1 else "b")(np.arange(3.0))
+
+
+class Circle:
+    kind = "round"
+
+    def __init__(self, size):
+        self.size = size
+
+
+class Square(Circle):
+    kind = "angular"
+
+
+def names_of_types(x):
+    one, other = Circle(x[0]), Square(x[1])
+    shape = one if x[1] > 0 else other
+    return type(shape).__name__, shape.__class__.__name__ == "Square", type(shape).kind, shape.size
+
+
+def missing(x):
+    one, other = Circle(x[0]), Square(x[1])
+    return (one if x[1] > 0 else other).area
+
+
+@pytest.mark.parametrize("program", [names_of_types, missing])
+def test_types_of_objects(program):
+    agree(program, [(np.array([1.0, 2.0]),), (np.array([1.0, -2.0]),)])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
+from tests.frontends.agreement import agree
 
 
 class Vector:
@@ -226,3 +227,20 @@ def test_what_truth_must_be():
     for each in (program, reactant.jit(program)):
         with pytest.raises(TypeError, match="__bool__ should return bool, returned numpy.bool"):
             each(np.ones(2))
+
+
+class Said:
+    def __init__(self, x):
+        self.x = x
+
+    def __bool__(self):
+        return bool(self.x > 1)
+
+
+def truths(x):
+    one, other = Said(x[0]), Said(x[1])
+    return any([one, other]), all((one, other)), bool(one), any([None, one]), all([one, x[1] > 0])
+
+
+def test_truths_of_objects():
+    agree(truths, [(np.array(v),) for v in ([0.5, 2.0], [2.0, 3.0], [0.5, 0.5])])

@@ -501,3 +501,8 @@ def test_none_is_a_key():
 def test_a_new_key_that_may_be_none(use):
     with pytest.raises(ControlFlowError, match="None on some paths is put into a set or a dict"):
         reactant.jit(lambda x: use(x[0] if x[1] > 0 else None))(X)
+
+
+def test_a_bound_that_is_no_integer():
+    with pytest.raises(TypeError, match="slice indices must be integers"):
+        reactant.jit(lambda x: x[:(x[0] if x[1] > 0 else None)].sum())(np.abs(X))

@@ -36,7 +36,7 @@ from reactant.frontends import (
     run_time_keys,
     source_map,
 )
-from reactant.frontends.alternatives import each_key
+from reactant.frontends.alternatives import Alternative, each_key
 from reactant.frontends.array_lists import NeedsArray
 from reactant.frontends.branches import StagedRaise
 from reactant.frontends.calls import is_undecided, takes_anything
@@ -283,6 +283,8 @@ def _get_attr(inner: Callable) -> Callable:
             return ag__.call(type, owner)
         if attribute == "__array__" and (is_tensor(owner) or getattr(type(owner), "partial", False)):
             return partial(np.asarray, owner)       # what an array gives is itself
+        if type(owner) is Alternative and attribute.startswith("__"):
+            return owner.ag__each(lambda value: ag__.get_attr(value, attribute))
         value = inner(owner, attribute)
         return ld(value) if type(value) in (Unusable, MaybeBound) else value
     return get_attr

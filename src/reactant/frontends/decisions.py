@@ -71,7 +71,7 @@ def of_object(known: Callable) -> Callable:
 
 def said_of(value: Any) -> Any:
     """The truth of an element, for `any` and `all`."""
-    return value if type(value) in objects.PLAIN else _truth(asked(value))
+    return value if is_tensor(value) else _truth(asked(value))
 
 
 def predicate_of(value: Tensor) -> ir.Value:

@@ -166,6 +166,8 @@ def _bound(bound: Any, end: int) -> Any:
     if type(bound) is not MaybeNone:
         return bound
     given = bound.ag__value if type(bound.ag__value) is Tensor else wrap(operator.index(bound.ag__value))
+    if given.dtype.kind not in "iub":
+        return bound.ag__known()        # the slice raises
     truth, value = (ops.reshape(v.value(), ()) for v in (wrap(bound.ag__defined), given))
     known_ends = python_numbers.bounds(given)
     interval = None if known_ends is None else (min(known_ends[0], end), max(known_ends[1], end))

@@ -29,11 +29,11 @@ from reactant.frontends.run_time_sets import (
     firsts,
     hashable,
     in_one_order,
+    items_of,
     known,
     members,
     one_first,
     refusal,
-    items_of,
     view_of,
 )
 from reactant.frontends.state import is_record

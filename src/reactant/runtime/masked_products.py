@@ -24,7 +24,8 @@ def kept(module: ir.Module) -> ir.Module:
 
 
 def _is_concerned(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.multiply" and dtype_of(op.results[0]).kind in "fcV" and any(map(_is_truth, op.operands))
+    return op.name == "stablehlo.multiply" and dtype_of(op.results[0]).kind not in "biu" \
+        and any(map(_is_truth, op.operands))
 
 
 def _hide_truths(op: ir.Operation) -> None:
