@@ -5,7 +5,7 @@ steps; which arguments were written; which lists, dicts and objects among the ar
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, ValuesView
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from reactant.frontends.carried import alone
 from reactant.frontends.failures import failure
 from reactant.frontends.iteration import Items
 from reactant.frontends.numpy.bounded import Bounded, Mask
+from reactant.frontends.numpy.implements import has_tensors
 from reactant.frontends.numpy.indexing import FlatIterator
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
@@ -214,10 +215,11 @@ class _Collector:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
         if type(leaf) is not Tensor:
             if hasattr(type(leaf), "__next__") or isinstance(leaf, (Items, FlatIterator)) or type(leaf) is slice \
-                    and any(type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)):
-                raise UnsupportedError("The compiled function returns a generator, an iterator, or a range or slice "
-                                       "that the run decides: there is nothing in it after the call. Return a list or "
-                                       "an array of its elements, or the numbers that it is made of.")
+                    and any(type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)) \
+                    or isinstance(leaf, (ValuesView, ItemsView)) and has_tensors(list(leaf)):
+                raise UnsupportedError("The compiled function returns a generator, an iterator, a view of a dict, or a "
+                                       "range or slice that the run decides: there is nothing in it after the call. "
+                                       "Return a list or an array of its elements, or the numbers that it is made of.")
             return leaf if isinstance(leaf, sig.Same) else Known(leaf)
         if leaf.storage.region.closed:
             raise LeakError()

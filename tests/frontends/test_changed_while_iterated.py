@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.errors import ControlFlowError
 from reactant.frontends.growing import ListError
 from tests.support import check
 
@@ -82,3 +83,18 @@ def none_after_each_turn(x, given):
 
 def test_what_is_none_after_a_turn():
     check(none_after_each_turn, X, np.array([True, True]))
+
+
+def without_end(x):
+    rows, total = [1.0, 2.0], 0.0
+    if x[0] > 9:
+        for v in rows:
+            total = total * 0.5 + v
+            rows.append(v)
+    return total + x[0]
+
+
+def test_a_loop_without_end_on_a_path_is_refused():
+    """It was traced without end, whichever path the run took."""
+    with pytest.raises(ControlFlowError, match="makes the list longer that it runs over"):
+        reactant.jit(without_end, max_unroll=100)(X)

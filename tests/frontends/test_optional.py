@@ -10,6 +10,7 @@ import pytest
 import reactant
 from reactant.errors import ControlFlowError
 from tests.frontends.agreement import agree
+from tests.support import check
 
 X = np.sin(np.arange(9.0) * 3) * 2
 
@@ -506,3 +507,17 @@ def test_a_new_key_that_may_be_none(use):
 def test_a_bound_that_is_no_integer():
     with pytest.raises(TypeError, match="slice indices must be integers"):
         reactant.jit(lambda x: x[:(x[0] if x[1] > 0 else None)].sum())(np.abs(X))
+
+
+def backwards(x):
+    start, stop = None if x[0] > 0 else 1, None if x[1] > 0 else 0
+    total = 0.0
+    for j in range(40):
+        total += x[2:None if j % 3 < 1 else j % 3 - 1:-1].sum()
+    return (x[start::-1].sum(), x[:stop:-1].sum(), x[start:stop:-2].sum(), x[start:stop:2].sum(), total,
+            x[start:stop:-1].size)
+
+
+@pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+def test_slices_backwards_of_which_an_end_may_be_none(signs):
+    check(backwards, np.array([*signs, 3.0]))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.frontends.agreement import agree
+from tests.support import check
 
 CASES = [(np.array(x),) for x in ([2.0, 0.5, 0.7], [0.5, 2.0, 0.7], [0.1, 0.2, 0.3])]
 
@@ -184,3 +185,32 @@ PROGRAMS = [unpacked, left_where_the_run_says, in_branches, where_it_ends, where
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs(program):
     agree(program, CASES)
+
+
+class Signal:
+    """An array with a name; it is one to NumPy."""
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    def __array__(self, dtype=None, copy=None):
+        made = self.samples if self.samples[0] > 0 else -self.samples
+        return made if dtype is None else made.astype(dtype)
+
+
+def of_signals(x):
+    a, b = Signal(x), Signal(np.ones(3))
+    total = 0.0
+    for k in range(60):
+        total += np.asarray(a)[k % 3]
+    y = np.zeros(3)
+    y[:] = a
+    y += b
+    return (np.asarray(a) + 1, np.sum(a), x + a, x * b, np.array(a, np.float32), np.dot(a, b), np.concatenate([a, x]),
+            np.linalg.norm(a), np.stack([a, b]), np.interp(0.5, [0, 1, 2], a), total, y)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_arrays_of_classes(sign):
+    """NumPy's words for it were: object __array__ method not producing an array."""
+    check(of_signals, sign * np.array([0.5, -2.0, 3.0]))

@@ -460,6 +460,27 @@ def looped(u):
     return total, sum(k * 2 for k in d), [k for k in d][0]
 
 
+def without_a_loop(u):
+    d = {}
+    d[int(u[0] * 4)] = u[1]
+    d[int(u[2] * 4)] = 2.0
+    if u[1] > 0.5:
+        d[int(u[1] * 4)] = u[3]
+    return len(d), sum(d.values()), d.get(int(u[2] * 4)), [k for k in d][0], d.pop(int(u[0] * 4)), len(d)
+
+
+def few_turns(u):
+    places, counts, sums, pairs = {}, Counter(), defaultdict(float), {}
+    for i, v in enumerate(u[:3]):
+        places[int(v * 4)] = i
+        counts[int(v * 4)] += 1
+        sums[int(v * 2)] += v
+        pairs[i // 2, int(v * 2)] = pairs.get((i // 2, int(v * 2)), 0) + 1
+    merged = counts | {9: 1.0}
+    return ([len(d) for d in (places, counts, sums, pairs, merged)], sum(places.values()), max(counts, key=counts.get),
+            list(sums.items())[0], sum(pairs.values()), type(merged).__name__)
+
+
 def ties(u):
     return min({int(x * 9) for x in u}, key=lambda v: v // 4)
 
@@ -481,7 +502,8 @@ def fromkeys(u):
     uses_set, dict_count, dict_count_long, set_long, dict_acc, while_set, counter2, defaultd, set_of, set_comp,
     dict_comp, tuple_keys, visited_bfs, memo_rt, remove_, pop_, keyerr, mixed, returns_known, types, setop, setop2,
     float_keys, dedupe, two_sum, lru_sim, collatz_max, dict_eq, nested_fn, early, memo_grid, sparse_mv, del_,
-    mixed_types, set_methods, without_order, cleared, views, counters, moved, unhashable, no_set, looped],
+    mixed_types, set_methods, without_order, cleared, views, counters, moved, unhashable, no_set, looped,
+    without_a_loop, few_turns],
     ids=lambda f: f.__name__)
 def test_as_python(program):
     agree(program, CASES)

@@ -171,7 +171,8 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
     for argument in arguments:
         if hasattr(type(argument), "given_to"):     # what stands for a list
             return argument.given_to(_full_name(function))
-    traced = ag__.involves_tracing(arguments, keywords) or any(hasattr(type(a), "partial") for a in arguments)
+    traced = ag__.involves_tracing(arguments, keywords) or any(
+        hasattr(type(a), "partial") or hasattr(type(a), "ag__stands_for") for a in arguments)
     ours = type(error).__module__.startswith("reactant.") or not traced
     if not ours and _takes_apart(function):
         return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.")
@@ -227,6 +228,12 @@ def convertible(function: Any) -> bool:
     """Whether `function` is a Python function whose calls are converted."""
     return type(function) is FunctionType and (
         is_user_file(function.__code__.co_filename) or is_converted_always(function.__code__))
+
+
+def own_array(x: Any) -> Any:
+    """What the `__array__` of a user's class gives; else the object itself."""
+    method = getattr(type(x), "__array__", None)
+    return call(method, x) if type(method) is FunctionType and convertible(method) else x
 
 
 def takes_anything(function: Any) -> bool:

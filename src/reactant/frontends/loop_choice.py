@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -279,7 +280,11 @@ def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
     rest = _Rest(turn, flags)
     if waits(iterator):
         return iterator.run(rest.run, rest.stopped)
-    while True:
+    first = len(iterable) if type(iterable) is list else None
+    for number in itertools.count():
+        if first is not None and number > first + most and current_trace().region.parent is not None:
+            raise unrolled_too_far(ControlFlowError(
+                "A loop makes the list longer that it runs over, where only the run knows whether it begins."), most)
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
             lost += 1

@@ -139,9 +139,10 @@ def known_index(index: Any) -> Any:
     if type(index) is tuple and any([type(x) is MaybeNone or type(x) is slice for x in index]):
         return tuple(map(known_index, index))
     if type(index) is slice and MaybeNone in (type(index.start), type(index.stop), type(index.step)):
-        forward = index.step is None or type(index.step) is int and index.step > 0
-        start, stop = (_bound(b, end) if forward else known(b) for b, end in ((index.start, 0), (index.stop, _FAR)))
-        return slice(start, stop, known(index.step))
+        step = known(index.step)
+        ends = None if type(step) is Tensor else (0, _FAR) if step is None or step > 0 else (_FAR, -_FAR)
+        start, stop = (index.start, index.stop) if ends is None else map(_bound, (index.start, index.stop), ends)
+        return slice(known(start), known(stop), step)
     return known(index)
 
 

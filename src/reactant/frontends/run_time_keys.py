@@ -57,11 +57,10 @@ class KeyedDict(Keys):
         return self.ag__held[self.ag__names.index(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if hashable(key) in self.ag__names:
-            self.ag__held[self.ag__names.index(key)] = plain(value)
-        else:
+        if hashable(key) not in self.ag__names:     # only the run may know: both lists may grow in a branch, no more
             self.ag__names.append(key)
             self.ag__held.append(plain(value))
+        self.ag__held[self.ag__names.index(key)] = plain(value)
 
     def __delitem__(self, key: Any) -> None:
         self.pop(key)
@@ -240,6 +239,8 @@ class KeyedCounter(KeyedDict):
         return positive(self, other, lambda mine, theirs: mine - theirs)
 
     def __or__(self, other: Any) -> Any:
+        if not isinstance(other, Counter):
+            return NotImplemented if not isinstance(other, dict) else KeyedDict(self) | other
         return positive(self, other, lambda mine, theirs: max(mine, theirs))
 
     def __and__(self, other: Any) -> Any:

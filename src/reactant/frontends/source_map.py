@@ -102,11 +102,11 @@ def made_at(values: Iterable[ir.Value]) -> str | None:
     return None
 
 
-def why_not_converted() -> str:
-    """Where the innermost user function runs as it is although it takes decisions: the reason, to complete an error
-    about a run-time value in a test; else empty."""
+def why_not_converted(in_a_test: bool) -> str:
+    """Where the innermost user function runs as it is (although it takes decisions, for a value `in_a_test`): the
+    reason, to complete an error about a run-time value; else empty."""
     frame = _innermost()
-    if frame is None or not has_jumps(frame.f_code):
+    if frame is None or in_a_test and not has_jumps(frame.f_code):
         return ""
     return reason_unconverted(frame.f_code)
 

@@ -78,6 +78,7 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
             return ufuncs.call(function, "__call__", arguments, keywords)
         if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
             raise ConstantWriteError()      # ufunc.at does not ask whether it may write
+        arguments = tuple(map(calls.own_array, arguments))
         arguments, keywords = mapped(arguments, _read_only), mapped(keywords, _read_only)
     try:
         result = _refusing_writes(function, arguments, keywords)

@@ -26,7 +26,7 @@ from reactant.errors import (
     UnsupportedAttribute,
     UnsupportedError,
 )
-from reactant.frontends import source_map
+from reactant.frontends import calls, source_map
 from reactant.frontends.numpy import memory_order
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
@@ -274,7 +274,7 @@ class Tensor(Sized):
                                                                           "to Python scalars"))
         if self.storage.region.closed:
             raise LeakError()
-        reason = source_map.why_not_converted() if what == "bool" else ""
+        reason = source_map.why_not_converted(what == "bool")
         raise ConcreteValueNeeded(f"{what}() of a {self.dtype} value",
                                   f"This function runs as it is: {reason}." if reason else _ADVICE.get(what, ""))
 
@@ -328,6 +328,9 @@ class Tensor(Sized):
     def __array_wrap__(self, array: object, context: object = None, return_scalar: bool = False) -> Any:
         """As `numpy.ndarray`'s: there is no subclass to give it."""
         return wrap(array)[()] if return_scalar else wrap(array)
+
+    def __sizeof__(self) -> int:
+        raise UnsupportedError("sys.getsizeof of a traced array: it has no memory of its own. Use x.nbytes.")
 
     def __hash__(self) -> int:
         if self.kind == ARRAY:
@@ -636,6 +639,8 @@ def wrap(x: object) -> Tensor:
         return x.ag__array()
     if isinstance(x, jax.core.Tracer):           # of the JAX program around
         return Tensor.of_value(current_trace().capture_traced(x), ARRAY if x.shape else SCALAR)
+    if (given := calls.own_array(x)) is not x:
+        return wrap(given)
     converted = np.asarray(x)
     if converted.dtype == object:
         raise UnsupportedError(f"A {type(x).__name__} cannot be used as an array in compiled code.")

@@ -63,7 +63,8 @@ def _require(ok: Any, text: str) -> None:
 
 
 def _require_finite(x: Tensor) -> None:
-    current_trace().check(wrap(np.all(np.isfinite(x))).value(), lambda: ValueError("array must not contain infs or NaNs"))
+    current_trace().check(wrap(np.all(np.isfinite(x))).value(),
+                          lambda: ValueError("array must not contain infs or NaNs"))
 
 
 def _common(*arrays: Tensor) -> list[Tensor]:
