@@ -79,6 +79,8 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
         if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
             raise ConstantWriteError()      # ufunc.at does not ask whether it may write
         arguments = tuple(map(calls.own_array, arguments))
+        if function in _JOINING and arguments and type(arguments[0]) in (list, tuple):
+            arguments = (list(map(calls.own_array, arguments[0])), *arguments[1:])
         arguments, keywords = mapped(arguments, _read_only), mapped(keywords, _read_only)
     try:
         result = _refusing_writes(function, arguments, keywords)
