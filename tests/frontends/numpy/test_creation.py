@@ -13,7 +13,8 @@ X = np.random.default_rng(10).normal(size=(3, 4))
 MAKERS = [
     lambda x: np.zeros(3), lambda x: np.zeros((2, 3), int), lambda x: np.zeros((), "c8"), lambda x: np.zeros(-1),
     lambda x: np.ones((2, 3), bool), lambda x: np.ones(3, dtype=np.float32), lambda x: np.full((2, 2), 7),
-    lambda x: np.full(3, 1.5, int),
+    lambda x: np.full(3, 1.5, int), lambda x: np.full((2, 3), [x[0, 0], 1, 2]),
+    lambda x: np.full_like(x[0, :2], (1, x[0, 0])),
     lambda x: np.full((2, 4), x[0]), lambda x: np.full(3, x[0, 0]), lambda x: np.zeros_like(x),
     lambda x: np.zeros_like(x, dtype=int),
     lambda x: np.ones_like(x, shape=(2, 2)), lambda x: np.full_like(x, 3),

@@ -30,6 +30,9 @@ def rule(a, b, scale=2.0):
     lambda x: np.vectorize(rule)(x, x[0]),
     lambda x: np.vectorize(rule)(x, 0.5, scale=x[:, :1]),
     lambda x: np.vectorize(math.erf)(x / 2),
+    lambda x: np.vectorize(lambda v: v * 2)(x.astype(np.float32)),     # the dtype is that of NumPy's scalars
+    lambda x: np.vectorize(lambda v, w: v + w)((x * 9).astype(np.int8), 2),
+    lambda x: np.vectorize(lambda v: v / 3)((x * 9).astype(np.float16)),
     lambda x: np.vectorize(lambda v: (v * 2, v > 0, int(v)))(x),
     lambda x: np.vectorize(rule, excluded={1})(x[0], 0.1),
     lambda x: np.vectorize(lambda v: v * 2, otypes=[np.float32])(x),

@@ -36,6 +36,7 @@ def test_clip():
     check_table([lambda *a: [np.clip(x, 1, 5) for x in a], lambda *a: [np.clip(x, None, 5) for x in a],
                  lambda *a: [np.clip(x, 2, None) for x in a], lambda *a: [x.clip(1, 5) for x in a],
                  lambda *a: [np.clip(x, min=3) for x in a], lambda *a: [np.clip(x, max=3) for x in a],
+                 lambda *a: [np.clip(5, x[0], x[1]) for x in a], lambda *a: [np.clip(2.5, 0, x[1]) for x in a],
                  lambda *a: [np.clip(x, 1.5, 2.5) for x in a], lambda *a: [np.clip(x, x, x[0]) for x in a]], *NUMBERS)
 
 

@@ -79,11 +79,17 @@ def ones(shape: object, dtype: object = None, order: object = "C") -> Any:
 
 @implements(np.full, creation=True)
 def full(shape: object, fill_value: object, dtype: object = None, order: object = "C") -> Any:
+    fill_value = _filling(fill_value)
     source = fill_value if getattr(type(fill_value), "partial", False) else wrap(fill_value)
     return uniform(shape, fill_value, source.dtype if dtype is None else dtype, order)
 
 
+def _filling(value: Any) -> Any:
+    return as_tensor(value) if type(value) in (list, tuple) else value
+
+
 def _like(prototype: object, value: object, dtype: object, order: object, shape: object) -> Tensor:
+    value = _filling(value)
     a, order = wrap(prototype), memory_order.letter(order, "K")
     made = uniform(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
     if type(made) is not Tensor:        # of run-time size

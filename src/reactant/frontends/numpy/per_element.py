@@ -21,9 +21,11 @@ from reactant.ir.types import Shape
 _PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 
-def called_at_each(shape: Shape, call: Callable[[tuple], Any], dtypes: list[np.dtype] | None = None) -> Any:
-    """One array (a tuple of arrays, where `call` gives tuples) of what `call(index)` gives at each index of `shape`."""
-    first = call((0,) * len(shape))
+def called_at_each(shape: Shape, call: Callable[[tuple], Any], dtypes: list[np.dtype] | None = None,
+                   tried: Callable[[tuple], Any] | None = None) -> Any:
+    """One array (a tuple of arrays, where `call` gives tuples) of what `call(index)` gives at each index of `shape`;
+    `tried` is called for the dtypes and shapes."""
+    first = (tried or call)((0,) * len(shape))
     several = isinstance(first, tuple)
     parts = [as_tensor(p) for p in (first if several else (first,))]
     found = [Tensor.of_known(np.zeros((*shape, *p.shape), d))
@@ -51,9 +53,8 @@ def call_vectorized(function: np.vectorize, arguments: tuple, keywords: dict) ->
     shape = np.broadcast_shapes(*(a.shape[:a.ndim - ranks[n]] for n, a in arrays.items()))
     spread = {n: np.broadcast_to(a, (*shape, *a.shape[a.ndim - ranks[n]:])) for n, a in arrays.items()}
 
-    def call(index: tuple) -> Any:
-        now = {n: _element(spread[n], index) if n in spread and function.signature is None else
-               spread[n][index] if n in spread else value for n, value in values.items()}
+    def call(index: tuple, element: Callable = _element if function.signature is None else Tensor.__getitem__) -> Any:
+        now = {n: element(spread[n], index) if n in spread else value for n, value in values.items()}
         return calls.call(function.pyfunc, *(now[k] for k in range(len(arguments))), **{n: now[n] for n in keywords})
 
     dtypes = [np.dtype(d) for d in function.otypes] if function.otypes else None
@@ -62,7 +63,7 @@ def call_vectorized(function: np.vectorize, arguments: tuple, keywords: dict) ->
             raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
         made = tuple(Tensor.of_known(np.zeros(shape, d)) for d in dtypes)
         return made if len(made) > 1 else made[0]
-    return called_at_each(shape, call, dtypes)
+    return called_at_each(shape, call, dtypes, lambda index: call(index, Tensor.__getitem__))  # with NumPy's scalars
 
 
 def _core_ranks(signature: str | None, count: int) -> list[int]:

@@ -86,6 +86,8 @@ def clip(a: object, a_min: object = _ABSENT, a_max: object = _ABSENT, out: objec
     else:
         low, high = a_min, a_max
     a = wrap(a)
+    if a.kind == PYTHON:        # an array, which is not weak
+        a = wrap(a.numpy()) if a.is_concrete() else Tensor.of_value(a.value(), SCALAR)
     if a.dtype.kind in "iu":      # bounds no element can pass
         limits = np.iinfo(a.dtype)
         low = None if type(low) is int and low <= limits.min else low
