@@ -1,4 +1,4 @@
-"""What objects hold: in their `__dict__`, and in slots of their classes."""
+"""What objects hold (in their `__dict__`, and in slots of their classes), and what their classes are."""
 from __future__ import annotations
 
 import functools

@@ -7,6 +7,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 _frame_finder: list[Callable[[], tuple[str, int, str, str] | None]] = []
 
 
@@ -130,3 +132,10 @@ class StateChangeError(ConstantWriteError):
         ReactantError.__init__(self, f"Compiled code gives '{name}', which was made outside the function, a new value: "
                                f"that would happen once, while it is compiled, not at each call. Pass what holds it as "
                                f"an argument, or return the new value.{where() if at is None else at}")
+
+
+def require_plain(x: np.ndarray) -> None:
+    """Refuse arrays of a class whose operations may be others than those of arrays: masked arrays, matrices."""
+    if type(x) not in (np.ndarray, np.memmap, np.recarray):
+        raise UnsupportedError(f"Arrays of type {type(x).__name__} (a subclass of ndarray) cannot be compiled. "
+                               "Pass np.asarray(x).")

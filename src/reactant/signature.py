@@ -20,7 +20,7 @@ import numpy as np
 
 from reactant import named_tuples
 from reactant.attributes import HEAP_TYPE, attributes, is_of_python
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import ReactantError, UnsupportedError, require_plain
 from reactant.named_tuples import is_named_tuple
 from reactant.random_keys import generator_of, is_key, keys_of
 from reactant.runtime.array import DeviceArray
@@ -147,9 +147,7 @@ class Flattener:
             return ("keys", generator_of(x.dtype), self._array(jax.random.key_data(x)))
         self.leaves.append(x)
         if isinstance(x, np.ndarray):
-            if type(x) is not np.ndarray and not isinstance(x, np.memmap):
-                raise UnsupportedError(f"Arrays of type {type(x).__name__} (a subclass of ndarray) cannot be compiled. "
-                                       f"Pass np.asarray(x).")
+            require_plain(x)
             if self._attributes and not _computable(x.dtype):
                 raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be compiled.")
             layout = None if x.flags.c_contiguous else x.strides

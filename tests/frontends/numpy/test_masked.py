@@ -206,3 +206,19 @@ def test_places_in_an_empty_array():
         return x.sum()
     check(chosen, np.zeros(0), np.array([False, True]), np.array([1]))
     check(chosen, np.zeros(2), np.array([False, True]), np.array([1]))
+
+
+HIDDEN = np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: x * HIDDEN, lambda x: (x + HIDDEN).sum(), lambda x: np.add(HIDDEN, x),
+    lambda x: np.where(x > 0, HIDDEN, 0), lambda x: x * np.ma.array(np.ones(3), mask=[True, False, False]), lambda x: x @ np.matrix(np.eye(3))])
+def test_masked_arrays_from_outside_are_refused(program):
+    """The mask was lost."""
+    with pytest.raises(UnsupportedError, match="cannot be compiled"):
+        reactant.jit(program)(np.ones(3))
+
+
+def test_known_masked_arrays():
+    check(lambda x: x * HIDDEN.sum(), np.ones(3))

@@ -185,3 +185,14 @@ def test_what_has_no_diagonal_or_imaginary_part():
     check(imaginary, np.ones(3, complex))
     with pytest.raises(AttributeError, match="attribute 'imag' of 'complex128' objects is not writable"):
         reactant.jit(lambda x: imaginary(x[0]))(np.ones(3, complex))
+
+
+def shapes_in_arrays(x):
+    new = np.append(1, np.array([3, 2]))
+    return (x.reshape(np.array([2, 3])), x.reshape(new), np.zeros(6).reshape(np.array([6, 1])), np.ones(new),
+            x.reshape(2, 3).transpose(np.array([1, 0])), np.roll(x.reshape(2, 3), np.array([1]), np.array([0])),
+            x.reshape(np.array(6)), np.broadcast_to(x, np.array([2, 6])))
+
+
+def test_shapes_may_be_arrays():
+    check(shapes_in_arrays, np.arange(6.0))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from reactant import named_tuples
-from reactant.errors import UnsupportedError
+from reactant.errors import UnsupportedError, require_plain
 from reactant.frontends import calls, source_map
 from reactant.frontends.nested import leaves, mapped
 from reactant.frontends.numpy.storage import CONCRETE_ELEMENTS
@@ -183,6 +183,7 @@ def concretely(tree: Any) -> Any:
 def of_concrete(result: Any, known: bool = False) -> Any:
     """NumPy's result as tensors where it holds arrays; numbers stay numbers. `known`: big ones stay known as well."""
     if isinstance(result, np.ndarray):
+        require_plain(result)
         return Tensor.of_known(result.copy(order="K")) if known and supported(result.dtype) else Tensor.of_array(result)
     if type(result) in (list, tuple):
         return type(result)(of_concrete(r, known) for r in result)

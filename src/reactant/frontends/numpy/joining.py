@@ -288,7 +288,7 @@ def roll(a: object, shift: object, axis: object = None) -> Tensor:
     a = wrap(a)
     if axis is None:
         return np.reshape(roll(np.ravel(a), shift, 0), a.shape)
-    axes = [axis_in(x, a.ndim) for x in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    axes = [axis_in(x, a.ndim) for x in (axis if np.ndim(axis) else (axis,))]
     many = isinstance(shift, (tuple, list)) or np.ndim(shift) == 1
     shifts = list(shift) if many else [shift]
     value = a.value()

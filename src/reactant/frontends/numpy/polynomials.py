@@ -74,7 +74,7 @@ def polyint(p: object, m: int = 1, k: object = None) -> Tensor:
 def poly(seq_of_zeros: object) -> Tensor:
     """Coefficients of the polynomial with these roots (of a square matrix: its characteristic polynomial)."""
     zeros = np.atleast_1d(wrap(seq_of_zeros))
-    zeros = zeros if zeros.dtype.kind in "fc" else zeros.astype(float)
+    zeros = zeros if zeros.dtype.char in "fdFD" else zeros.astype(float)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0]:
         if zeros.dtype.kind == "c":
             raise UnsupportedError(_COMPLEX_ROOTS)

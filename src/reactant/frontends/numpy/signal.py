@@ -154,6 +154,9 @@ def _on_line(x: ir.Value, x0: ir.Value, x1: ir.Value, f0: ir.Value, f1: ir.Value
 def gradient(f: object, *varargs: object, axis: object = None, edge_order: int = 1) -> Any:
     """Central differences inside, one-sided of first or second order at the ends."""
     a = as_tensor(f)
+    if a.dtype == bool:
+        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
+                        "operator, or the logical_xor function instead.")
     axes = tuple(range(a.ndim)) if axis is None else tuple(
         axis_in(d, a.ndim) for d in (axis if isinstance(axis, tuple) else (axis,)))
     spacings = _spacings(a, axes, varargs)

@@ -25,6 +25,7 @@ from reactant.errors import (
     LeakError,
     UnsupportedAttribute,
     UnsupportedError,
+    require_plain,
 )
 from reactant.frontends import calls, source_map
 from reactant.frontends.numpy import memory_order
@@ -446,11 +447,11 @@ class Tensor(Sized):
             self.flags.writeable = bool(write)
 
     def transpose(self, *axes: object) -> Tensor:
-        alone = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list)))
+        alone = len(axes) == 1 and (axes[0] is None or _is_sequence(axes[0]))
         return implements.call(np.transpose, (self, axes[0] if alone else axes or None), {})
 
     def reshape(self, *shape: object, order: object = "C", copy: bool | None = None) -> Tensor:
-        new = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        new = shape[0] if len(shape) == 1 and _is_sequence(shape[0]) else shape
         if self.kind != ARRAY and not new:
             return self
         return implements.call(np.reshape, (self, new), {"order": order, "copy": copy})
@@ -619,6 +620,10 @@ def check_dtype(dtype: object) -> None:
         raise UnsupportedError(f"Arrays of dtype {dtype} cannot be compiled. {hint}".rstrip())
 
 
+def _is_sequence(x: object) -> bool:
+    return isinstance(x, (tuple, list)) or np.ndim(x) == 1     # type: ignore[arg-type]
+
+
 def wrap(x: object) -> Tensor:
     """Anything array-like as a tensor: tensors as they are, ndarrays from outside as constants, numbers, (nested)
     lists. Python numbers become PYTHON tensors."""
@@ -631,6 +636,7 @@ def wrap(x: object) -> Tensor:
         check_dtype(x.dtype)
         return Tensor(st.Storage((), x.dtype, data=np.asarray(x)), kind=SCALAR)
     if isinstance(x, np.ndarray):
+        require_plain(x)
         return Tensor.of_array(x, constant=True)
     if isinstance(x, (list, tuple, range)):
         from reactant.frontends.numpy.creation import array_of
