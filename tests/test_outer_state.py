@@ -221,6 +221,12 @@ class Labelled:
     def kind(self, x):
         return x * self.names.size
 
+    def compared(self, x):
+        return x if self.seen == 3 else -x
+
+    def power(self, x):
+        return 2 ** self.seen * x
+
 
 def test_unused_attributes_stay_what_they_are():
     compiled = reactant.jit(Labelled.step)
@@ -232,7 +238,8 @@ def test_unused_attributes_stay_what_they_are():
 
 
 @pytest.mark.parametrize("name, message", [("count", "dtype <U1 cannot be compiled"), ("known", "type set is neither"),
-                                           ("kind", "dtype <U1 cannot be compiled")])
+                                           ("kind", "dtype <U1 cannot be compiled"),
+                                           ("compared", "type set is neither"), ("power", "type set is neither")])
 def test_used_ones_are_refused(name, message):
     with pytest.raises(reactant.UnsupportedError, match=message):
         reactant.jit(getattr(Labelled("a"), name))(X)

@@ -235,9 +235,14 @@ class Refused:
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise UnsupportedError(self._reason)
 
-    __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __bool__ = __call__ = __array__ = _refuse
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __matmul__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __and__ = __or__ = __xor__ = __float__ = __int__ = __index__ = _refuse
+    __hash__ = object.__hash__
+
+
+_OPERATORS = "add sub mul truediv floordiv mod divmod pow matmul and or xor lshift rshift".split()
+for _name in (*_OPERATORS, *(f"{side}{name}" for side in "ri" for name in _OPERATORS), *"""len iter next getitem setitem
+        delitem contains bool call array float int complex index neg pos abs invert lt le gt ge eq ne str format round
+        enter exit""".split()):
+    setattr(Refused, f"__{_name}__", Refused._refuse)
 
 
 class _RefusedAttribute(UnsupportedError, AttributeError):

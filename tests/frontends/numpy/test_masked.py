@@ -213,7 +213,8 @@ HIDDEN = np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])
 
 @pytest.mark.parametrize("program", [
     lambda x: x * HIDDEN, lambda x: (x + HIDDEN).sum(), lambda x: np.add(HIDDEN, x),
-    lambda x: np.where(x > 0, HIDDEN, 0), lambda x: x * np.ma.array(np.ones(3), mask=[True, False, False]), lambda x: x @ np.matrix(np.eye(3))])
+    lambda x: np.where(x > 0, HIDDEN, 0), lambda x: x * np.ma.array(np.ones(3), mask=[True, False, False]),
+    lambda x: x @ np.matrix(np.eye(3))])
 def test_masked_arrays_from_outside_are_refused(program):
     """The mask was lost."""
     with pytest.raises(UnsupportedError, match="cannot be compiled"):
