@@ -63,6 +63,16 @@ def test_other_products(dtype):
     check_table(functions, array(4, 3, dtype=dtype), array(4, 3, dtype=dtype, seed=1))
 
 
+def test_types_that_are_asked_for():
+    """The product was made in the type of the operands, and stored in any."""
+    small, floats = np.full((3, 3), 100, np.int8), np.eye(3)
+    check_table([lambda a, b: np.matmul(a, a, dtype=np.int32), lambda a, b: np.matmul(a, b, dtype=complex),
+                 lambda a, b: np.matmul(b, b, dtype=np.int8), lambda a, b: np.matmul(a, b, out=a.copy()),
+                 lambda a, b: np.matmul(a, b, out=a.copy(), casting="unsafe"),
+                 lambda a, b: np.matmul(a, b, casting="no"),
+                 lambda a, b: np.matmul(a, a, out=np.zeros((3, 3), np.float32))], small, floats)
+
+
 def test_out():
     def matmul(a, b, c):
         assert np.matmul(a, b, out=c) is c

@@ -121,6 +121,10 @@ def test_shifts(f, axes):
     close(lambda x: f(x, axes), REAL_CUBE)
 
 
+def test_frequencies_of_a_number_in_an_array():
+    check(lambda x: x[0] * np.fft.fftfreq(np.array([4, 5])[0]), np.ones(3))
+
+
 @pytest.mark.parametrize("f", [np.fft.fftfreq, np.fft.rfftfreq], ids=identity_of)
 @pytest.mark.parametrize("n", [1, 8, 9, 300])
 def test_frequencies(f, n):

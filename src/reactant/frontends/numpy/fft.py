@@ -5,6 +5,7 @@ precision stays single, everything else is computed in double.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -209,7 +210,7 @@ for _name, _kind in (("fft", "FFT"), ("ifft", "IFFT"), ("rfft", "RFFT"), ("irfft
 def _frequencies(function: Callable) -> Callable:
     def frequencies(n: int, d: object = 1.0, device: object = None) -> Tensor:
         if type(d) is not Tensor or d.is_concrete():
-            return Tensor.of_array(function(n, d.numpy()[()] if type(d) is Tensor else d))
+            return Tensor.of_array(function(operator.index(n), d.numpy()[()] if type(d) is Tensor else d))
         counts = np.round(function(n) * n)     # exact: the integers NumPy divides by n d
         return Tensor.of_array(counts) * (1.0 / (n * d))
     frequencies.__name__, frequencies.__doc__ = function.__name__, f"As `numpy.fft.{function.__name__}`."

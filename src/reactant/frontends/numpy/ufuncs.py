@@ -246,7 +246,7 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     if kwargs.pop("signature", None) is not None:
         raise UnsupportedError(f"numpy.{ufunc.__name__}: argument 'signature' is not supported in compiled code.")
     if ufunc.signature is not None:
-        return _generalised(ufunc, inputs, outs, kwargs, dtype)
+        return _generalised(ufunc, inputs, outs, kwargs, casting, dtype)
     operands = [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x) for x in inputs]
     if all(o is None for o in outs) and where is True:
         return _computed(ufunc, operands, casting, dtype)
@@ -390,14 +390,16 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
     return out
 
 
-def _generalised(ufunc: np.ufunc, inputs: tuple, outs: tuple, kwargs: dict, dtype: object) -> Any:
+def _generalised(ufunc: np.ufunc, inputs: tuple, outs: tuple, kwargs: dict, casting: str, dtype: Any) -> Any:
     """matmul, vecdot, matvec, vecmat: functions of the contraction family."""
     from reactant.frontends.numpy import contraction
     if ufunc not in contraction.GENERALISED:
         raise UnsupportedError(f"{ufunc.__name__} is not supported in compiled code.")
-    result = contraction.GENERALISED[ufunc](*(wrap(x) for x in inputs), **kwargs)
+    operands, out_dtype = [wrap(x) for x in inputs], None if outs[0] is None else outs[0].dtype
+    dtypes = loop_dtypes(ufunc, (*(x.weak_type() for x in operands), out_dtype), casting, dtype)
     if dtype is not None:
-        result = result.astype(dtype)
+        operands = [x.astype(d) for x, d in zip(operands, dtypes, strict=False)]
+    result = contraction.GENERALISED[ufunc](*operands, **kwargs)
     if outs[0] is not None:
         outs[0][...] = result
         return outs[0]
