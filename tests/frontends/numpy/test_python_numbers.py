@@ -108,3 +108,17 @@ def test_elements_are_python_integers(dtype):
     """They kept the array's dtype: -c of uint8 was 136, and an `if` between one and another int did not compile."""
     for p in (0.0, 1.0):
         check(elements, np.array([120, 100, 3]).astype(dtype), p)
+
+
+@pytest.mark.parametrize("program", [
+    lambda x: complex(x[0]) < complex(x[1]), lambda x: max([complex(x[0]), complex(x[1])]),
+    lambda x: sorted((x + 0j).tolist()), lambda x: 2 >= complex(x[0])])
+def test_complex_numbers_of_python_have_no_order(program):
+    """They had NumPy's."""
+    with pytest.raises(TypeError, match="not supported between instances of"):
+        reactant.jit(program)(np.ones(3))
+
+
+def test_complex_numbers_of_numpy_have_one():
+    check(lambda x: (x[0] + 0j < x[1] + 1j, sorted(x + 1j), max(x + 1j), complex(x[0]) == complex(x[1])),
+          np.arange(3.0))

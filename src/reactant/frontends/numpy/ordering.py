@@ -12,6 +12,7 @@ import numpy as np
 
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import calls
+from reactant.frontends.numpy import python_numbers
 from reactant.frontends.numpy.creation import as_tensor, elements_of_one
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.objects import orders
@@ -38,6 +39,9 @@ def in_order(items: Any, key: Callable | None = None, reverse: bool = False) -> 
     if not depends(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=bool(reverse))
         return [items[k] for k in order]
+    for first, second in zip(keys, keys[1:], strict=False):
+        if python_numbers.both_python(first, second):
+            python_numbers.require_order(np.less, second, first)
     return _taken(items, _order(_columns(keys), bool(reverse)))
 
 

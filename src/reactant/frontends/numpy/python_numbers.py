@@ -61,6 +61,17 @@ def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:
     return widest
 
 
+_SIGNS = {np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">="}
+
+
+def require_order(ufunc: np.ufunc, x: object, y: object) -> None:
+    """Python's complex numbers have none."""
+    kinds = _type(x), _type(y)
+    if ufunc in _SIGNS and complex in kinds:
+        raise TypeError(f"'{_SIGNS[ufunc]}' not supported between instances of '{kinds[0].__name__}' and "
+                        f"'{kinds[1].__name__}'")
+
+
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator between two Python numbers, at least one of them known only at run time."""
     from reactant.frontends.numpy.elementwise import loop
@@ -68,6 +79,7 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     if integers and (python_overflow.is_wide(x) or python_overflow.is_wide(y)):
         return _with_wide(ufunc, x, y)
     if ufunc in COMPARISONS.values():
+        require_order(ufunc, x, y)
         if (decided := _decided(ufunc, bounds(x), bounds(y))) is not None:
             return decided
         dtype = PYTHON_DTYPES[max(_type(x), _type(y), key=_RANK.__getitem__)]
