@@ -12,6 +12,7 @@ import pytest
 import reactant
 from reactant.frontends import handlers
 from tests.frontends.agreement import MANY, UP, agree
+from tests.support import check
 
 LOG = (np.array([4.0, 5.0]), np.zeros(2)), (np.array([-1.0, 9.0]), np.zeros(2)), (np.array([7.0, 1.0]), np.zeros(2))
 NUMBERS = (np.array([3.0, -1.0, 4.0, -1.0, 5.0]),), (np.array([3.0, 1.0, 4.0]),)
@@ -705,3 +706,44 @@ def test_functions_without_handlers_stay_as_they_are():
     node = ast.parse(text).body[0]
     handlers.lower(node, itertools.count(1), catching=False)
     assert ast.unparse(node) == text
+
+
+def returns_at_the_end(x):
+    y = x * 0
+    try:
+        y = np.frompyfunc(abs, 1, 1)(x)
+    finally:
+        return y                # noqa: B012
+
+
+def goes_on_at_the_end(x):
+    y = x * 0
+    for _ in range(3):
+        try:
+            y = y + np.frompyfunc(abs, 1, 1)(x)
+        finally:
+            continue            # noqa: B012
+    return y
+
+
+def discards_its_own(x):
+    for k in range(5):
+        try:
+            if k == 2:
+                raise KeyError
+            x = x + 1
+        finally:
+            if k > 1:
+                return x * k    # noqa: B012
+    return x
+
+
+@pytest.mark.parametrize("program", [returns_at_the_end, goes_on_at_the_end])
+def test_jumps_in_finally_discard_no_refusal(program):
+    """The program went on with what it had before."""
+    with pytest.raises(reactant.UnsupportedError, match="frompyfunc"):
+        reactant.jit(program)(np.ones(3))
+
+
+def test_jumps_in_finally_discard_what_the_program_raises():
+    check(discards_its_own, np.ones(3))

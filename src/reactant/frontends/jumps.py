@@ -131,10 +131,19 @@ def _breaks(statements: list[ast.stmt]) -> bool:
 
 
 def _jumps_in_finally(function: ast.FunctionDef) -> bool:
-    for node in walk_block(function.body):
-        if isinstance(node, TRIES) and (contains(node.finalbody, ast.Return) or escaping(node.finalbody)):
-            return True
-    return False
+    return any(map(_jumps_at_the_end, walk_block(function.body)))
+
+
+def _jumps_at_the_end(node: ast.AST) -> bool:
+    return isinstance(node, TRIES) and (contains(node.finalbody, ast.Return) or escaping(node.finalbody))
+
+
+def _let_through(function: ast.FunctionDef) -> None:
+    """A jump in `finally` discards what was raised, but no error of ours."""
+    for node in list(walk_block(function.body)):
+        if _jumps_at_the_end(node):
+            first = node.finalbody[0]       # type: ignore[attr-defined]
+            node.finalbody.insert(0, at_location(ast.Expr(operator_call("let_through")), first))    # type: ignore[attr-defined]
 
 
 def name(identifier: str, store: bool = False) -> ast.Name:
@@ -181,6 +190,8 @@ class JumpLowering:
         self.namer = namer
         self.generator = contains(function.body, SUSPENSIONS)
         self.all_native = _jumps_in_finally(function)
+        if self.all_native:
+            _let_through(function)
         self.loops: list[dict] = []
         self.shielded = 0       # what runs on the way out may read anything
 

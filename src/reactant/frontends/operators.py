@@ -9,6 +9,7 @@ import builtins
 import contextlib
 import itertools
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, FunctionType
 from typing import Any
@@ -255,6 +256,17 @@ def raised(error: Any) -> Any:
     return error
 
 
+def let_through() -> None:
+    """At the start of a `finally` that would discard what was raised before it: raise errors that are ours."""
+    error, frame = sys.exc_info()[1], sys._getframe(1)
+    if error is not None and type(error).__module__.startswith("reactant."):
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame is not frame:
+            trace = trace.tb_next
+        if trace is not None:       # raised inside, and not what somebody outside handles
+            raise error
+
+
 def ld(value: Any) -> Any:
     """A variable being read."""
     if type(value) is Unusable:
@@ -453,7 +465,7 @@ class Operators:
         self.new_dict, self.new_set = dict, set
         self.for_each_of, self.of_each, self.begun = for_each_of, of_each, begun
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
-        self.assert_stmt, self.raised = assert_stmt, raised
+        self.assert_stmt, self.raised, self.let_through = assert_stmt, raised, let_through
         self.grows, self.touch, self.catching, self.foreign_call = grows, touch, catching, foreign_call
         self.made, self.refusals, self.context = made, refusals, context
         vars(self).update(ARITHMETIC)
