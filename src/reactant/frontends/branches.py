@@ -6,20 +6,17 @@ all: both are computed and selected from.
 """
 from __future__ import annotations
 
-import re
 import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, LeakError, ReactantError
-from reactant.frontends import effects, element_copies, identity, source_map
+from reactant.frontends import effects, element_copies, identity, program_errors, source_map
 from reactant.frontends.aliases import (
     ChosenStorage,
     bind_directly,
@@ -32,7 +29,6 @@ from reactant.frontends.aliases import (
 )
 from reactant.frontends.branch_arrays import BranchArrays, Maker
 from reactant.frontends.carried import BranchChangesList, LateRead, needs_grower, unbound
-from reactant.frontends.conversion import is_user_file
 from reactant.frontends.effects import Change, Recorder
 from reactant.frontends.leaving import Leaving
 from reactant.frontends.numpy.storage import Storage
@@ -298,9 +294,9 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
             kind, arguments = type(error), error.args
             trace = current_trace()
             if isinstance(error, (TypeError, AttributeError, KeyError, ImportError)) and not isinstance(error, more) \
-                    and not _misuses_known(error) and not _misses(error):
+                    and not program_errors.misuses_known(error) and not program_errors.misses(error):
                 raise
-            if isinstance(error, NameError) and not _misses(error):
+            if isinstance(error, NameError) and not program_errors.misses(error):
                 if not (unbound_names and (type(error) is LateRead or _is_unbound(error, trace))):
                     raise
                 kind, arguments = UnboundLocalError, (unbound(error.name) if error.name else str(error),)
@@ -310,39 +306,6 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
             trace.record(ops.constant(False), lambda: kind(*arguments))
             raise StagedRaise from None
     return side
-
-
-def _misuses_known(error: Exception) -> bool:
-    """Whether the user's code, and not ours, has done with values of Python's own types what they do not know."""
-    named = {name for found in _NAMED.findall(str(error)) for name in found if name}
-    known = "NoneType" in named or bool(named) and named <= _OF_PYTHON
-    return known and _is_of_user(error) or str(error).startswith(_OF_NUMPY)
-
-
-def _misses(error: Exception) -> bool:
-    """Whether the user's code asks for a key, an attribute, a module or a global name that is not there."""
-    if isinstance(error, AttributeError):
-        module = isinstance(error.obj, ModuleType)      # which may look for it itself
-        return error.name is not None and not type(error.obj).__module__.startswith("reactant.") and (
-            module or _is_of_user(error))
-    return (isinstance(error, (KeyError, ImportError)) or type(error) is NameError and "is not defined" in str(error)) \
-        and _is_of_user(error)
-
-
-def _is_of_user(error: Exception) -> bool:
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    place = "" if last is None else last.tb_frame.f_code.co_filename
-    ours = Path(__file__).parent
-    return is_user_file(place) or Path(place).parent == ours or Path(place) == ours / "numpy" / "overlay.py"
-
-
-_OF_PYTHON = frozenset("bool bytes complex dict float frozenset function int list module range set slice str "
-                       "tuple type".split())
-_NAMED = re.compile(r"""['"]([\w.]+)['"]|, not (\w+)$|non-iterable (\w+)""")
-"""How Python's errors name the types of what is no such value."""
-_OF_NUMPY = "only 0-dimensional arrays can be"
 
 
 def _is_unbound(error: NameError, trace: Trace) -> bool:
