@@ -142,12 +142,12 @@ def difference(plain, compiled):
     return None
 
 
-def verdict_of(call, seconds):
+def verdict_of(call, seconds, **options):
     """(what became of it, why)."""
     args, kwargs = copy.deepcopy(call.before)
     try:
-        with limited(seconds), contextlib.redirect_stdout(io.StringIO()):
-            result = reactant.jit(call.function)(*args, **kwargs)
+        with limited(seconds), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            result = reactant.jit(call.function, **options)(*args, **kwargs)
     except TookTooLong:
         return "slow", f"no answer in {seconds} s"
     except reactant.ReactantError as error:

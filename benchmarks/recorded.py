@@ -26,9 +26,7 @@ import warnings
 
 import docstrings
 import numpy as np
-from docstrings import Call, TookTooLong, difference, limited
-
-import reactant
+from docstrings import Call, difference, limited
 
 MOST_CALLS = 3          # of one function
 ONE_CALL = 15           # seconds
@@ -182,27 +180,16 @@ def _run_method(kind, method):
     getattr(made, method)()
 
 
-def verdict_of(call, **options):
+def repeats(call):
+    """Whether another plain call gives what the recorded one has given."""
     args, kwargs = copy.deepcopy(call.before)
-    plain_args, plain_kwargs = copy.deepcopy(call.before)
-    try:
-        with limited(2 * ONE_CALL), contextlib.redirect_stdout(io.StringIO()), \
-                contextlib.redirect_stderr(io.StringIO()):
-            try:
-                plain = call.function(*plain_args, **plain_kwargs)
-            except Exception:
-                return "state", ""
-            if difference(plain, call.result):
-                return "state", ""
-            result = reactant.jit(call.function, **options)(*args, **kwargs)
-    except TookTooLong:
-        return "slow", f"no answer in {2 * ONE_CALL} s"
-    except reactant.ReactantError as error:
-        return "refused", str(error)
-    except Exception as error:
-        return "differs", f"{type(error).__name__}: {error}"
-    found = difference(plain, result) or difference((plain_args, plain_kwargs), (args, kwargs))
-    return ("differs", found) if found else ("alike", "")
+    found = []
+    run(lambda: found.append(call.function(*args, **kwargs)))
+    return bool(found) and not difference(found[0], call.result)
+
+
+def verdict_of(call, **options):
+    return docstrings.verdict_of(call, 2 * ONE_CALL, **options) if repeats(call) else ("state", "")
 
 
 def main(arguments=None):

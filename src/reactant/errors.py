@@ -136,6 +136,6 @@ class StateChangeError(ConstantWriteError):
 
 def require_plain(x: np.ndarray) -> None:
     """Refuse arrays of a class whose operations may be others than those of arrays: masked arrays, matrices."""
-    if type(x) not in (np.ndarray, np.memmap, np.recarray):
+    if type(x) is not np.ndarray and not isinstance(x, np.memmap):
         raise UnsupportedError(f"Arrays of type {type(x).__name__} (a subclass of ndarray) cannot be compiled. "
                                "Pass np.asarray(x).")

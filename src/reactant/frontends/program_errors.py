@@ -9,20 +9,19 @@ from pathlib import Path
 from types import ModuleType
 
 from reactant.frontends.conversion import is_user_file
+from reactant.frontends.numpy.promotion import NO_NUMBER
 
 _OF_PYTHON = frozenset("bool bytes complex dict float frozenset function int list module range set slice str "
                        "tuple type".split())
 _NAMED = re.compile(r"""['"]([\w.]+)['"]|, not (\w+)$|non-iterable (\w+)""")
 """How Python's errors name the types of what is no such value."""
-_OF_NUMPY = "only 0-dimensional arrays can be"
-"""How NumPy's begins of an array that is made a number."""
 
 
 def misuses_known(error: Exception) -> bool:
     """Whether the user's code, and not ours, has done with values of Python's own types what they do not know."""
     named = {name for found in _NAMED.findall(str(error)) for name in found if name}
     known = "NoneType" in named or bool(named) and named <= _OF_PYTHON
-    return known and _is_of_user(error) or str(error).startswith(_OF_NUMPY)
+    return known and _is_of_user(error) or str(error) == NO_NUMBER
 
 
 def misses(error: Exception) -> bool:

@@ -29,12 +29,11 @@ from reactant.frontends.run_time_sets import (
     firsts,
     hashable,
     in_one_order,
-    items_of,
     known,
     members,
+    of_names,
     one_first,
     refusal,
-    view_of,
 )
 from reactant.frontends.state import is_record
 from reactant.frontends.trace import Trace
@@ -134,13 +133,13 @@ class KeyedDict(Keys):
         return self
 
     def keys(self) -> KeyedView:
-        return view_of(self.ag__names[:])
+        return of_names(KeyedView, self.ag__names[:])
 
     def values(self) -> list:
         return self.ag__held[:]
 
     def items(self) -> KeyedItems:
-        return items_of(pairs(self.ag__names, self.ag__held))
+        return of_names(KeyedItems, pairs(self.ag__names, self.ag__held))
 
     def ag__released(self) -> Any:
         """The dict that it stands for, as a result."""

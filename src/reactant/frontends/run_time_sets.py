@@ -82,12 +82,12 @@ class KeyedMembers(Keys):
         return self.ag__like(in_one_of(self.ag__names, other)) if self.ag__of_any or is_set(other) else NotImplemented
 
     def __rsub__(self, other: Any) -> Any:
-        return set_of(without(firsts(members(other)), (self,))) if is_set(other) else NotImplemented
+        return of_names(KeyedSet, without(firsts(members(other)), (self,))) if is_set(other) else NotImplemented
 
     __ror__, __rand__, __rxor__ = __or__, __and__, __xor__
 
     def ag__like(self, names: Any) -> Any:
-        return set_of(names)
+        return of_names(KeyedSet, names)
 
 
 class KeyedView(KeyedMembers):
@@ -155,7 +155,7 @@ class KeyedFrozenSet(KeyedMembers):
         return self.ag__stands_for(known(self.ag__names))
 
     def ag__like(self, names: Any) -> Any:
-        return frozen_of(names)
+        return of_names(KeyedFrozenSet, names)
 
     def ag__iterate(self) -> Any:
         raise UnsupportedError("The order of a set is Python's own business, and compiled code does not have it. Loop "
@@ -217,7 +217,7 @@ class KeyedSet(KeyedFrozenSet):
         return self
 
     def ag__like(self, names: Any) -> Any:
-        return set_of(names)
+        return of_names(KeyedSet, names)
 
 
 def is_set(x: Any) -> bool:
@@ -265,28 +265,10 @@ def known(names: Any) -> list:
     return names
 
 
-def set_of(names: Any) -> KeyedSet:
-    """The set of these, each of which is there once."""
-    made = KeyedSet()
+def of_names(kind: Callable[[], Any], names: Any) -> Any:
+    """A set, or a view of a dict, of these, each of which is there once."""
+    made = kind()
     made.ag__names = names
-    return made
-
-
-def frozen_of(names: Any) -> KeyedFrozenSet:
-    made = KeyedFrozenSet()
-    made.ag__names = names
-    return made
-
-
-def view_of(names: Any) -> KeyedView:
-    made = KeyedView()
-    made.ag__names = names
-    return made
-
-
-def items_of(pairs: Any) -> KeyedItems:
-    made = KeyedItems()
-    made.ag__names = pairs
     return made
 
 

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.numpy import memory_order, value_facts
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.promotion import MOST_DIMENSIONS
+from reactant.frontends.numpy.promotion import MOST_DIMENSIONS, NO_NUMBER
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.trace import current_trace
@@ -343,7 +343,7 @@ class Bounded:
 
     def _as_number(self) -> Any:
         if not MOST_DIMENSIONS:
-            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+            raise TypeError(NO_NUMBER)
         raise UnsupportedError("A number of an array of run-time size: use x.item(). " + ADVICE)
 
     __int__ = __float__ = __complex__ = _as_number

@@ -198,15 +198,14 @@ def _labelled(ufunc: np.ufunc, xs: Shape, ys: Shape) -> Labelled:
 
 
 def _generalised(ufunc: np.ufunc, x: Tensor, y: Tensor, conjugate: bool = False, axes: object = None,
-                 axis: int | None = None, keepdims: bool = False, casting: str = "same_kind",
-                 subok: bool = True) -> Tensor:
+                 axis: int | None = None, keepdims: bool = False) -> Tensor:
     if axis is not None:
         axes = [(axis,), (axis,), ()]
     if axes is not None:
         x_core, y_core, _ = _cores((x.ndim, y.ndim), ufunc.__name__)
         x, y = _to_end(x, axes[0], len(x_core)), _to_end(y, axes[1], len(y_core))
     labels = _labelled(ufunc, x.shape, y.shape)
-    dtypes = loop_dtypes(ufunc, (x.weak_type(), y.weak_type(), None), casting)
+    dtypes = loop_dtypes(ufunc, (x.weak_type(), y.weak_type(), None))
     left, right = cast(x.value(), dtypes[0]), cast(y.value(), dtypes[1])
     if conjugate and dtypes[0].kind == "c":
         left = ops.complex(ops.real(left), ops.negate(ops.imag(left)))

@@ -16,6 +16,9 @@ PYTHON_DTYPES = {bool: np.dtype(bool), int: np.dtype(np.int64), float: np.dtype(
 MOST_DIMENSIONS = 64 if np.lib.NumpyVersion(np.__version__) < "2.4.0" else 0
 """Of an array of one element that `float` and `int` take."""
 
+NO_NUMBER = "only 0-dimensional arrays can be converted to Python scalars"
+"""NumPy's words for others."""
+
 _PYTHON_OF_KIND = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 
 

@@ -25,7 +25,7 @@ from reactant.frontends.numpy.contraction import dot as dot_value
 from reactant.frontends.numpy.creation import as_tensor
 from reactant.frontends.numpy.elementwise import is_finite, is_nan
 from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.numpy.promotion import loop_dtypes, result_type
 from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import cast, weak_type
@@ -154,9 +154,7 @@ def _on_line(x: ir.Value, x0: ir.Value, x1: ir.Value, f0: ir.Value, f1: ir.Value
 def gradient(f: object, *varargs: object, axis: object = None, edge_order: int = 1) -> Any:
     """Central differences inside, one-sided of first or second order at the ends."""
     a = as_tensor(f)
-    if a.dtype == bool:
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
-                        "operator, or the logical_xor function instead.")
+    loop_dtypes(np.subtract, (a.dtype, a.dtype, None))      # raises NumPy's error of booleans
     axes = tuple(range(a.ndim)) if axis is None else tuple(
         axis_in(d, a.ndim) for d in (axis if isinstance(axis, tuple) else (axis,)))
     spacings = _spacings(a, axes, varargs)

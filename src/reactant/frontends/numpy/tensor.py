@@ -31,7 +31,7 @@ from reactant.frontends import calls, source_map
 from reactant.frontends.numpy import memory_order
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.flags import Flags
-from reactant.frontends.numpy.promotion import ARRAY, PYTHON, PYTHON_DTYPES, SCALAR, is_number, python_type
+from reactant.frontends.numpy.promotion import ARRAY, NO_NUMBER, PYTHON, PYTHON_DTYPES, SCALAR, is_number, python_type
 from reactant.frontends.numpy.sized import Sized
 from reactant.frontends.trace import KEYS_OF_THE_RUN, Trace, current_trace
 from reactant.ir import ops
@@ -271,8 +271,7 @@ class Tensor(Sized):
         if not fits:
             # same words as NumPy's own
             raise (ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
-                              "a.all()") if what == "bool" else TypeError("only 0-dimensional arrays can be converted "
-                                                                          "to Python scalars"))
+                              "a.all()") if what == "bool" else TypeError(NO_NUMBER))
         if self.storage.region.closed:
             raise LeakError()
         reason = source_map.why_not_converted(what == "bool")
