@@ -95,7 +95,8 @@ class Lowered:
         with building():
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
                                     donate=self._donated(), native=self.native_module(None),
-                                    general=self.report.kept, callbacks=self.traced.callbacks)
+                                    general=self.report.kept, callbacks=self.traced.callbacks,
+                                    contract="contraction" in self.options.allow)
         return Compiled(self, executable)
 
     def native_module(self, device: jax.Device | None) -> ir.Module | None:

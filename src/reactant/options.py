@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-LEVELS = ("rounding", "association")
+LEVELS = ("rounding", "association", "contraction")
 NATIVE = ("auto", "never", "always")
 TARGETS = ("cpu", "gpu", "tpu")
 
@@ -17,7 +17,8 @@ class CompileOptions:
     optimize: True for the default pipeline, False for none, or names of pipelines, families or single patterns.
     without: names of families or patterns that are left out.
     allow: rewrites that change the last places admitted beside exact ones: "rounding" (the new form is as accurate),
-        "association" (it may lose accuracy: sums in another order, factored products).
+        "association" (it may lose accuracy: sums in another order, factored products), "contraction" (of a product that
+        something is added to, only the sum is rounded: then a*a - b*b at a = b need not be 0).
     finite: assume that no value is NaN or infinite.
     unroll_limit: a `for` over a known range is unrolled while trip count x operations of the body stays within this.
     max_unroll: most iterations unrolled where the loop index must be a Python int (a shape, a list index).

@@ -36,6 +36,7 @@ from reactant.runtime import (
     nan_extremes,
     narrow_indices,
     reshaped_updates,
+    rounded_products,
 )
 from reactant.runtime.jax_internals import (
     X64,
@@ -108,9 +109,10 @@ class Variant:
 
 
 def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None,
-            general: bytes | None = None, callbacks: Sequence[Callable] = ()) -> Body:
+            general: bytes | None = None, callbacks: Sequence[Callable] = (), contract: bool = False) -> Body:
     """Freeze `module`, whose public `@main` takes and returns statically shaped tensors; `native` is run in its place
-    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run.
+    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run. `contract`: whether
+    XLA may leave products unrounded that something is added to.
 
     Raises `ValueError` where there is no such function.
     """
@@ -120,9 +122,10 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
             others = ", ".join(f"@{other}" for other in functions)
             raise ValueError(f"the module has no function @main, which is run{f'; it has {others}' if others else ''}")
         kind, source = functions["main"].type, modules.take_source(module)
-        return Body(_for_xla(module), name, tuple(_array(t, name) for t in kind.inputs),
+        return Body(_for_xla(module, contract), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else _for_xla(native), general, 0 if native is None else _workspace(native),
+                    None if native is None else _for_xla(native, contract), general,
+                    0 if native is None else _workspace(native),
                     tuple(callbacks))
 
 
@@ -135,7 +138,7 @@ def _workspace(native: ir.Module) -> int:
     return max((int(ir.IntegerAttr(each).value) for each in told), default=0)
 
 
-def _for_xla(module: ir.Module) -> bytes:
+def _for_xla(module: ir.Module, contract: bool) -> bytes:
     content, made = modules.bytecode(module), module
     if any(name in content for name in reshaped_updates.CONCERNED):
         made = reshaped_updates.separated(made)
@@ -147,6 +150,8 @@ def _for_xla(module: ir.Module) -> bytes:
         made = masked_products.kept(made)
     if computed_once.CONCERNED in content:
         made = computed_once.kept(made)
+    if not contract and any(name in content for name in rounded_products.CONCERNED):
+        made = rounded_products.kept(made)
     return content if made is module else modules.bytecode(made)
 
 

@@ -1,0 +1,172 @@
+"""Products that are rounded before something is added to them, as NumPy rounds them.
+
+XLA lets LLVM contract a product and a sum of one fusion: `a*b - c*d` rounds one of its products only, so that
+`x*x - y*y` at x = y is not 0, its root NaN and its sign chance (jax 0.10.2; barriers, `reduce_precision` and selects
+between them are gone when LLVM sees the program). Here every product that meets a sum is multiplied by a one that LLVM
+cannot know: `(a*b) * one + c` may be contracted to `fma(round(a*b), one, c)`, which is the sum of the rounded product
+and takes as long as the sum alone. The one is an element of a constant array: XLA hands those to its kernels in memory.
+Behind a barrier its own passes do not fold it.
+
+Complex products are such sums themselves. Those of numbers are rounded as NumPy's are; those of arrays stay contracted,
+as they are in NumPy's vector code (2.4.6, AVX2 and AVX-512: the imaginary part of z * conj(z) is not 0), since rounding
+costs twice their time.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+
+CONCERNED = (b"add", b"subtract", b"multiply")
+"""One of them is in the bytecode of a module that `kept` may change."""
+SUMS = ("stablehlo.add", "stablehlo.subtract")
+PRODUCTS = frozenset(f"stablehlo.{name}" for name in (
+    "multiply", "divide", "power", "sine", "cosine", "tan", "tanh", "exponential", "exponential_minus_one", "log",
+    "log_plus_one", "cbrt", "atan2", "logistic", "rsqrt"))
+"""Ops that XLA may end in a product."""
+SEEN_THROUGH = {f"stablehlo.{name}": operands for name, operands in {
+    "reshape": (0,), "transpose": (0,), "broadcast_in_dim": (0,), "slice": (0,), "dynamic_slice": (0,), "reverse": (0,),
+    "convert": (0,), "gather": (0,), "pad": (0, 1), "dynamic_update_slice": (0, 1), "select": (1, 2), "negate": (0,),
+    "concatenate": None, "optimization_barrier": None}.items()}
+"""Ops behind which LLVM still sees the product, and their operands that may be one (None: all)."""
+NESTED = frozenset(f"stablehlo.{name}" for name in (
+    "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter"))
+"""Ops whose regions work on single elements; arrays cannot be there."""
+def kept(module: ir.Module) -> ir.Module:
+    """The module, or a copy of it in which LLVM has to round those products."""
+    products = _Products()
+    summands = [(number, index) for number, op in enumerate(_walk(module)) for index in products.summands(op)]
+    pairs = [number for number, op in enumerate(_walk(module)) if _multiplies_pairs(op)]
+    if not summands and not pairs:
+        return module
+    made = modules.clone(module)
+    there, ones = list(_walk(made)), _Ones()
+    for number, index in summands:
+        op = there[number]
+        with ir.InsertionPoint(op), op.location:
+            op.operands[index] = ones.times(op.operands[index], op)
+    for op in map(there.__getitem__, pairs):
+        with ir.InsertionPoint(op), op.location:
+            op.results[0].replace_all_uses_with(_product_of_pairs(op, ones))
+        op.erase()
+    return made
+
+
+def _multiplies_pairs(op: ir.Operation) -> bool:
+    return op.name == "stablehlo.multiply" and is_complex(dtype_of(op.results[0])) and not shape_of(op.results[0])
+
+
+def _product_of_pairs(op: ir.Operation, ones: _Ones) -> ir.Value:
+    """A complex product, whose parts XLA makes as a difference and a sum of products."""
+    (a, b), (c, d) = ((ops.real(factor), ops.imag(factor)) for factor in op.operands)
+
+    def rounded(x: ir.Value, y: ir.Value) -> ir.Value:
+        return ones.times(ops.multiply(x, y), op)
+
+    return ops.complex(ops.subtract(rounded(a, c), rounded(b, d)), ops.add(rounded(a, d), rounded(b, c)))
+
+
+def _walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
+    """Every op that works on arrays."""
+    for region in module.operation.regions:
+        for block in region:
+            for op in block:
+                yield op.operation
+                if len(op.operation.regions) and op.operation.name not in NESTED:
+                    yield from _walk(op.operation)
+
+
+class _Products:
+    """Which values may reach a sum as products that have not been rounded."""
+
+    def __init__(self) -> None:
+        self._known: dict[ir.Value, bool] = {}
+
+    def summands(self, op: ir.Operation) -> list[int]:
+        """The operands of a sum that have to be rounded first."""
+        if op.name in SUMS:
+            first = 0
+        elif op.name == "stablehlo.reduce" and len(op.results) == 1 and _adds(op):
+            first = 1       # the array; what it starts from is a number
+        else:
+            return []
+        if not is_float(dtype_of(op.results[0])):
+            return []
+        return [index for index in range(2 - first) if self._is_product(op.operands[index])]
+
+    def _is_product(self, value: ir.Value) -> bool:
+        """Iterative: chains of updates are long."""
+        waiting = [value]
+        while waiting:
+            at = waiting[-1]
+            if at in self._known:
+                waiting.pop()
+                continue
+            made = ops.maker(at)
+            if made is None or made.name not in SEEN_THROUGH:
+                self._known[waiting.pop()] = made is not None and made.name in PRODUCTS and not _is_exact(made)
+                continue
+            chosen = SEEN_THROUGH[made.name]
+            sources = list(made.operands) if chosen is None else [made.operands[index] for index in chosen]
+            if unknown := [source for source in sources if source not in self._known]:
+                waiting += unknown
+            else:
+                self._known[waiting.pop()] = any(map(self._known.__getitem__, sources))
+        return self._known[value]
+
+
+def _adds(op: ir.Operation) -> bool:
+    body = op.regions[0].blocks[0].operations
+    return len(body) == 2 and body[0].operation.name == "stablehlo.add"
+
+
+def _is_exact(op: ir.Operation) -> bool:
+    """Whether a product has no more digits than its factors have: one is a power of two, a truth or zero."""
+    if op.name == "stablehlo.multiply":
+        return any(map(_is_simple, op.operands))
+    return op.name == "stablehlo.divide" and _is_simple(op.operands[1])
+
+
+def _is_simple(value: ir.Value) -> bool:
+    while (made := ops.maker(value)) is not None and made.name in (
+            "stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice",
+            "stablehlo.optimization_barrier"):
+        value = made.operands[ir.OpResult(value).result_number]
+    if made is None:
+        return False
+    if made.name == "stablehlo.convert":
+        return dtype_of(made.operands[0]).kind == "b"
+    known = ops.constant_value(value) if made.name == "stablehlo.constant" else None
+    if known is None or known.dtype.kind not in "fV":
+        return False
+    mantissas = np.abs(np.frexp(np.asarray(known, np.float64))[0])
+    return bool(((mantissas == 0.5) | (mantissas == 0)).all())
+
+
+class _Ones:
+    """Arrays of ones, for each block, shape and dtype."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[ir.Block, np.dtype], ir.Value] = {}
+        self._arrays: dict[tuple[ir.Block, ir.Type], ir.Value] = {}
+
+    def times(self, value: ir.Value, user: ir.Operation) -> ir.Value:
+        """The product of a value with one, at the insertion point."""
+        key = user.block, value.type
+        if key not in self._arrays:
+            number = self._number(dtype_of(value), user.block)
+            with ir.InsertionPoint.after(ops.maker(number)):
+                # XLA makes one factor of a constant and a number that is broadcast
+                self._arrays[key] = ops.optimization_barrier(ops.broadcast_in_dim(number, shape_of(value), ()))[0]
+        return ops.multiply(value, self._arrays[key])
+
+    def _number(self, dtype: np.dtype, block: ir.Block) -> ir.Value:
+        if (block, dtype) not in self._numbers:
+            with ir.InsertionPoint.at_block_begin(block):
+                hidden = ops.optimization_barrier(ops.constant(np.array([1, 1.5]), dtype, (2,)))[0]
+                self._numbers[block, dtype] = ops.reshape(ops.slice(hidden, (0,), (1,)), ())
+        return self._numbers[block, dtype]
