@@ -96,8 +96,16 @@ class Lowered:
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
                                     donate=self._donated(), native=self.native_module(None),
                                     general=self.report.kept, callbacks=self.traced.callbacks,
-                                    contract="contraction" in self.options.allow)
+                                    **self.as_numpy())
         return Compiled(self, executable)
+
+    def as_numpy(self) -> dict[str, Any]:
+        """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""
+        from reactant.native import denormals, ffi
+        from reactant.runtime.devices import default_device
+        on_cpu = default_device().jax.platform == "cpu"
+        return {"contract": "contraction" in self.options.allow,
+                "prelude": denormals.target() if on_cpu and self.options.denormals and ffi.usable() else None}
 
     def native_module(self, device: jax.Device | None) -> ir.Module | None:
         """The module with calls of native code in it, where some parts run faster so on a CPU; `notes` says which."""

@@ -26,6 +26,8 @@ class CompileOptions:
         call that needs more compiles again, with 16 times as much.
     sized_results: deliver results of which only the run knows the size (`x[x > 0]`, lists that grow under conditions),
         which raise otherwise: no program has them, so they are cut out of larger ones after each call.
+    denormals: numbers too small for full precision are numbers, as in NumPy; False: they may be taken for 0, as in jax,
+        where they would slow a program down.
     check: check array indices, divisors and shapes known only at run time, and raise after the call.
     donate: device arrays given as arguments may be overwritten.
     xla: XLA compile options by name, over those chosen for the module.
@@ -43,6 +45,7 @@ class CompileOptions:
     max_unroll: int = 4096
     list_capacity: int = 1024
     sized_results: bool = False
+    denormals: bool = True
     check: bool = True
     donate: bool = False
     xla: tuple[tuple[str, Any], ...] = field(default=())
@@ -70,7 +73,7 @@ class CompileOptions:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ValueError(f"CompileOptions: {name} is a non-negative int, not {value!r}.")
-        for name in ("finite", "sized_results", "check", "donate"):
+        for name in ("finite", "sized_results", "denormals", "check", "donate"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")
 

@@ -58,3 +58,27 @@ def test_where_nothing_is_decided_xla_may_multiply():
 def test_jax_functions():
     x = X.astype(np.float32)
     np.testing.assert_array_equal(reactant.jit(lambda x: jnp.floor(x / 49.0))(x), np.floor(x / np.float32(49)))
+
+
+DIVISIONS = {
+    "run time": lambda x, s: x / s, "constant": lambda x, s: x / x.dtype.type(s),
+    "greatest": lambda x, s: x / np.max(np.stack([s, s])), "rows": lambda x, s: x.reshape(2, 5) / np.full((2, 1), s),
+    "in place": lambda x, s: x.__itruediv__(s), "elements": lambda x, s: np.stack([x[i] / s for i in range(10)]),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize("name", DIVISIONS)
+def test_divisors_of_any_size(name, dtype):
+    """Greatest numbers, whose reciprocals are denormal, and denormals, whose reciprocals are infinite."""
+    info, function = np.finfo(dtype), DIVISIONS[name]
+    x = np.array([0, 1, -1, info.max, info.max / 4, info.tiny, np.inf, -0.0, np.nan, info.tiny / 4], dtype)
+    for divisor in (info.max / 2, info.max, -info.max / 1.5, info.tiny, info.tiny / 4, 4 * info.tiny, 0, -0.0, np.inf,
+                    np.nan, info.smallest_subnormal):
+        s = dtype(divisor)
+        known = (lambda x, s=s: function(x, s)) if name == "constant" else None
+        for native in ("auto", "never"):
+            with np.errstate(all="ignore"):
+                got = reactant.jit(known, native=native)(x.copy()) if known else reactant.jit(function, native=native)(
+                    x.copy(), s)
+                np.testing.assert_array_equal(got, function(x.copy(), s))

@@ -170,7 +170,7 @@ class SparseJacobian(LikeFunction):
             dtype = dtype_of(modules.function(made).regions[0].blocks[0].arguments[-1])
             lowered = Lowered(self.__name__, Traced(made, None), None, report, Times(), options)
             program = Executable(made, name=self.__name__, xla_options=dict(options.xla),
-                                 native=lowered.native_module(None))
+                                 native=lowered.native_module(None), **lowered.as_numpy())
         return Compression(pattern, rows, shape, places, sums, program, contents, dtype,
                            traced.errors if checks else ())
 

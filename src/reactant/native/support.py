@@ -17,8 +17,9 @@ from functools import cache
 from reactant.native import engine, ffi
 
 RUNTIME = "{ i32, i32, ptr, ptr, ptr, i64 }"
-"""What a native function is told about its surroundings: status of the first failed check, unused, the function that
-hands a task to a thread, that function's two arguments (XLA's interface and context), number of threads."""
+"""What a native function is told about its surroundings: status of the first failed check, whether the thread goes on
+with denormal numbers afterwards (the function says so), the function that hands a task to a thread, that function's
+two arguments (XLA's interface and context), number of threads."""
 STATUS, SCHEDULE, API, CONTEXT, THREADS = 0, 8, 16, 24, 32
 RUNTIME_BYTES = 40
 DESCRIPTION = "{ i64, i64, i64, ptr, ptr, i64, ptr }"
@@ -191,7 +192,14 @@ run:
   %function = load ptr, ptr %p.entry
   %mode = call i32 @reactant.exact()
   call void %function(ptr %rt, ptr %pointers, ptr %sizes)
+  %p.keeps = getelementptr <RUNTIME>, ptr %rt, i32 0, i32 1
+  %keeps = load i32, ptr %p.keeps
+  %kept = icmp ne i32 %keeps, 0
+  br i1 %kept, label %checked, label %back
+back:
   call void @reactant.restore(i32 %mode)
+  br label %checked
+checked:
   %status = load i32, ptr %rt
   %good = icmp eq i32 %status, 0
   br i1 %good, label %fine, label %failed
@@ -467,11 +475,11 @@ have:
 attributes #0 = { <ATTRIBUTES> }
 """
 EXPORTED = ("reactant.handle", "reactant.parallel", "reactant.frame", "reactant.library.sin", "reactant.library.cos",
-            "reactant.library.tan")
+            "reactant.library.tan", "reactant.exact")
 _X86_MODES = """
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
-define internal i32 @reactant.exact() #0 {
+define i32 @reactant.exact() #0 {
   %place = alloca i32
   call void @llvm.x86.sse.stmxcsr(ptr %place)
   %mode = load i32, ptr %place
@@ -490,7 +498,7 @@ define internal void @reactant.restore(i32 %mode) #0 {
 _ARM_MODES = """
 declare i64 @llvm.aarch64.get.fpcr()
 declare void @llvm.aarch64.set.fpcr(i64)
-define internal i32 @reactant.exact() #0 {
+define i32 @reactant.exact() #0 {
   %mode = call i64 @llvm.aarch64.get.fpcr()
   %exact = and i64 %mode, -16777217
   call void @llvm.aarch64.set.fpcr(i64 %exact)

@@ -1,12 +1,15 @@
-"""Divisions that stay divisions where the last place of the quotient decides something.
+"""Divisions that stay divisions, where the last place of the quotient decides something or a reciprocal is no normal
+number.
 
 XLA divides by constants, and by numbers and rows that are broadcast, by multiplying by the reciprocal, which is another
 number in half of all cases: of x = 49, x / 49 is then 0.9999999999999999, and its floor 0 (jax 0.10.2). Where what
 follows is continuous, that is a rounding. Where it is rounded, compared or made an integer, the divisor stands behind a
-barrier, which is gone when XLA fuses.
+barrier, which is gone when XLA fuses. The reciprocal of a great number is denormal, which XLA takes for 0, that of a
+denormal infinite: NumPy's programs divide by what is not known to be between them.
 """
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -30,14 +33,14 @@ SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose"
 """Ops that XLA moves before a broadcast."""
 
 
-def kept(module: ir.Module) -> ir.Module:
-    """The module, or a copy of it in which XLA does not know what those divisors are."""
-    return modules.altered(module, _is_concerned, _hide_divisor)
-
-
-def _is_concerned(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.divide" and is_float(dtype_of(op.results[0])) and _has_reciprocal(op.operands[1]) \
-        and _decides(op.results[0])
+def kept(module: ir.Module, everywhere: bool = False) -> ir.Module:
+    """The module, or a copy of it in which XLA does not know what those divisors are. `everywhere`: also where nothing
+    is decided, unless the reciprocals are normal numbers."""
+    def concerned(op: ir.Operation) -> bool:
+        return op.name == "stablehlo.divide" and is_float(dtype_of(op.results[0])) \
+            and _has_reciprocal(op.operands[1]) \
+            and (everywhere and not _is_moderate(op.operands[1]) or _decides(op.results[0]))
+    return modules.altered(module, concerned, _hide_divisor)
 
 
 def _hide_divisor(op: ir.Operation) -> None:
@@ -51,7 +54,27 @@ def _has_reciprocal(divisor: ir.Value) -> bool:
     if made is None or made.name not in ("stablehlo.broadcast_in_dim", "stablehlo.constant"):
         return False
     known = ops.constant_value(divisor if made.name == "stablehlo.constant" else made.operands[0])
-    return known is None or not bool((np.abs(np.frexp(np.asarray(known, np.float64))[0]) == 0.5).all())
+    if known is None:
+        return True
+    are_powers = (np.abs(np.frexp(np.asarray(known, np.float64))[0]) == 0.5).all()
+    return not are_powers or not _are_moderate(known, dtype_of(divisor))
+
+
+def _is_moderate(divisor: ir.Value) -> bool:
+    """Whether reciprocals of its elements are known to be normal numbers, or are exact: of 0, infinity, NaN."""
+    dtype = dtype_of(divisor)
+    while (made := ops.maker(divisor)) is not None and made.name in SEEN_THROUGH | {"stablehlo.broadcast_in_dim"}:
+        divisor = made.operands[0]
+        if not is_float(dtype_of(divisor)):
+            return dtype.itemsize > 2       # integers are below 2**64
+    known = ops.constant_value(divisor) if made is not None else None
+    return known is not None and dtype.itemsize > 2 and _are_moderate(known, dtype)
+
+
+def _are_moderate(numbers: np.ndarray, dtype: np.dtype) -> bool:
+    sizes = np.abs(np.asarray(numbers, np.float64))
+    least = float(ml_dtypes.finfo(dtype).tiny)
+    return bool((~np.isfinite(sizes) | (sizes == 0) | (least <= sizes) & (sizes <= 1 / least)).all())
 
 
 def _decides(quotient: ir.Value) -> bool:

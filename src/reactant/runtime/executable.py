@@ -48,8 +48,10 @@ class Executable:
     native: the module to run in its place on a CPU, parts of which are calls of native code.
     general: the bytecode of the module for other programs that call this one.
     callbacks: what calls of Python in the module run.
-    excess: whether values may have more digits than their dtypes, as in jax (CPUs give them none).
+    excess: whether values may have more digits than their dtypes, as in jax (CPUs give them none), and quotients be
+        products with reciprocals.
     contract: whether a product that something is added to may stay unrounded, as in jax.
+    prelude: the call with which programs for NumPy arrays begin, so that denormal numbers are not zero.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
@@ -57,8 +59,9 @@ class Executable:
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
                  donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
                  native: ir.Module | None = None, general: bytes | None = None,
-                 callbacks: Sequence[Callable] = (), excess: bool = False, contract: bool = False) -> None:
-        self._body = body_of(module, name, weak, native, general, callbacks, contract)
+                 callbacks: Sequence[Callable] = (), excess: bool = False, contract: bool = False,
+                 prelude: str | None = None) -> None:
+        self._body = body_of(module, name, weak, native, general, callbacks, excess, contract, prelude)
         self.name = name
         self.device = device
         target = device if device is not None else default_device().jax
@@ -72,7 +75,8 @@ class Executable:
         chosen = options_for(facts, target.platform, excess)
         if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
-            self._body = body_of(module, name, weak, general=general, callbacks=callbacks, contract=contract)
+            self._body = body_of(module, name, weak, general=general, callbacks=callbacks, excess=excess,
+                                 contract=contract, prelude=prelude)
             facts = facts_of(module, reductions_fuse=True)
             chosen |= reductions.OPTIONS
         self.xla_options = {**chosen, **(xla_options or {})}

@@ -29,6 +29,8 @@ from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
 from reactant.runtime import (
     computed_once,
+    denormal_functions,
+    denormals,
     exact_divisions,
     heap,
     lent,
@@ -96,6 +98,8 @@ class Body:
     """Bytes that a call of native code works in, beside XLA's temporaries."""
     callbacks: tuple[Callable, ...] = ()
     """What calls of Python in the module run, by the `index` that they have."""
+    prelude: str | None = None
+    """The call after which a thread computes with denormal numbers (`reactant.native.denormals`)."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +113,12 @@ class Variant:
 
 
 def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None,
-            general: bytes | None = None, callbacks: Sequence[Callable] = (), contract: bool = False) -> Body:
+            general: bytes | None = None, callbacks: Sequence[Callable] = (), excess: bool = False,
+            contract: bool = False,
+            prelude: str | None = None) -> Body:
     """Freeze `module`, whose public `@main` takes and returns statically shaped tensors; `native` is run in its place
-    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run. `contract`: whether
-    XLA may leave products unrounded that something is added to.
+    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run. `excess` and
+    `contract` as in `Executable`.
 
     Raises `ValueError` where there is no such function.
     """
@@ -122,11 +128,11 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
             others = ", ".join(f"@{other}" for other in functions)
             raise ValueError(f"the module has no function @main, which is run{f'; it has {others}' if others else ''}")
         kind, source = functions["main"].type, modules.take_source(module)
-        return Body(_for_xla(module, contract), name, tuple(_array(t, name) for t in kind.inputs),
+        return Body(_for_xla(module, excess, contract), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else _for_xla(native, contract), general,
+                    None if native is None else _for_xla(native, excess, contract), general,
                     0 if native is None else _workspace(native),
-                    tuple(callbacks))
+                    tuple(callbacks), prelude if denormals.concerned(native or module) else None)
 
 
 def _workspace(native: ir.Module) -> int:
@@ -138,14 +144,14 @@ def _workspace(native: ir.Module) -> int:
     return max((int(ir.IntegerAttr(each).value) for each in told), default=0)
 
 
-def _for_xla(module: ir.Module, contract: bool) -> bytes:
+def _for_xla(module: ir.Module, excess: bool, contract: bool) -> bytes:
     content, made = modules.bytecode(module), module
     if any(name in content for name in reshaped_updates.CONCERNED):
         made = reshaped_updates.separated(made)
     if narrow_indices.CONCERNED in content:
         made = narrow_indices.widened(made)
     if exact_divisions.CONCERNED in content:
-        made = exact_divisions.kept(made)
+        made = exact_divisions.kept(made, everywhere=not excess)
     if all(name in content for name in masked_products.CONCERNED):
         made = masked_products.kept(made)
     if computed_once.CONCERNED in content:
@@ -214,17 +220,20 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
     bytecode = body.native or body.bytecode
     if b"lapack_" in bytecode:      # not known yet where a program comes from a file
         initialize_lapack()
-    return _inlined(ctx, arguments, body, _on_cpu(bytecode))
+    return _inlined(ctx, arguments, body, _on_cpu(bytecode, body.prelude is not None))
 
 
 @lru_cache(maxsize=64)
-def _on_cpu(bytecode: bytes) -> bytes:
-    """The module for XLA:CPU, whose library loses NaN in some reductions."""
-    if not any(name in bytecode for name in nan_extremes.CONCERNED):
+def _on_cpu(bytecode: bytes, has_denormals: bool) -> bytes:
+    """The module for XLA:CPU, whose library loses NaN in some reductions, and whose functions have no denormals."""
+    passes = [nan_extremes] + [denormal_functions] * has_denormals
+    concerned = [each.kept for each in passes if any(name in bytecode for name in each.CONCERNED)]
+    if not concerned:
         return bytecode
     with context.building():
-        module = modules.parse(bytecode)
-        made = nan_extremes.kept(module)
+        made = module = modules.parse(bytecode)
+        for kept in concerned:
+            made = kept(made)
         return bytecode if made is module else modules.bytecode(made)
 
 
@@ -349,6 +358,8 @@ class Program:
         with X64():
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
+            if sharding is not None and body.prelude is not None:
+                denormals.begun_with(lowered.compiler_ir(), body.prelude)
             self.compiled = lowered.compile(compiler_options=dict(options) or None)
         self._run = heap.keeping(self.compiled.__call__, temporaries(self.compiled))
         self.variant = variant

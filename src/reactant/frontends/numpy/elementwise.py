@@ -500,6 +500,7 @@ def _ldexp(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value
 def _spacing(x: ir.Value) -> ir.Value:
     if dtype_of(x) == np.float16:       # NumPy's half looks upwards, its other floats away from zero
         return ops.select(ops.is_finite(x), ops.subtract(ops.next_after(x, ops.splat(np.inf, x)), x), np.nan)
+    x = ops.select(ops.compare(x, 0.0, "EQ"), 0.0, x)       # that of -0.0 is positive
     away = ops.next_after(x, copy_sign(ops.splat(np.inf, x), x))
     return ops.select(ops.is_finite(x), ops.subtract(away, x), np.nan)
 
