@@ -144,3 +144,16 @@ def test_first_calls_from_several_threads():
         assert found == [3_000_000] * 3, found
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120)
+
+
+def test_long_sums_of_exponentials_stay_one_operation():
+    """XLA's library takes them whole, without comparisons."""
+    def softmax(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def comparisons(shape):
+        return reactant.jit(softmax, native="never").lower(np.ones(shape)).compile().as_text().count(" compare(")
+
+    assert comparisons((100, 100)) == 0
+    assert comparisons((5, 10)) > 0

@@ -2,7 +2,7 @@
 
 Its exp is 0 where the result is no normal number, its float32 log takes a denormal for the least normal one (jax
 0.10.2). Here exp(x) is the square of exp(x / 2) where x is that low, and log(x) is log(x * 2**23) - 23 log(2) where a
-float32 is that small; elsewhere both stay as they are, and as they were rounded.
+float32 is that small; elsewhere both stay as they are, and as they were rounded. Long sums of exponentials are left to XLA's library.
 """
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ import ml_dtypes
 from jaxlib.mlir import ir
 
 from reactant.ir import bounds, modules, ops
-from reactant.ir.types import dtype_of
+from reactant.ir.types import dtype_of, shape_of, size
 
 CONCERNED = (b"exponential", b"log")
 """One of them is in the bytecode of a module that `kept` may change."""
+LEAST = 2048
+"""Elements from which XLA's library reduces; it takes no comparisons, so that sums of such exponentials took twice the
+time. The library's are 0 where they would be denormal."""
+FUSED = frozenset(f"stablehlo.{name}" for name in (
+    "add", "subtract", "multiply", "divide", "negate", "abs", "maximum", "minimum", "sqrt", "rsqrt", "log", "tanh",
+    "exponential", "convert", "reshape", "broadcast_in_dim"))
+"""Ops that the library takes with a reduction."""
+FAR = 100
+"""Values that are looked at behind an exponential; it is taken to be the library's behind more."""
 STEPS = 23
 """Powers of two by which a denormal float32 becomes a normal one."""
 
@@ -28,9 +37,26 @@ def kept(module: ir.Module) -> ir.Module:
 def _is_concerned(op: ir.Operation) -> bool:
     if op.name == "stablehlo.exponential":
         dtype = dtype_of(op.results[0])
-        return dtype in ("float32", "float64") and bounds.least(op.operands[0]) < _lowest(dtype)
+        return dtype in ("float32", "float64") and not _is_for_library(op) \
+            and bounds.least(op.operands[0]) < _lowest(dtype)
     return op.name == "stablehlo.log" and dtype_of(op.results[0]) == "float32" \
         and bounds.least(op.operands[0]) < ml_dtypes.finfo("float32").tiny
+
+
+def _is_for_library(op: ir.Operation) -> bool:
+    """Whether XLA may hand it to its library together with a reduction that reads it."""
+    if size(shape_of(op.results[0])) < LEAST:
+        return False
+    waiting, seen = [op.results[0]], {op.results[0]}
+    while waiting and len(seen) < FAR:
+        for use in waiting.pop().uses:
+            user = use.owner.operation
+            if user.name == "stablehlo.reduce":
+                return True
+            if user.name in FUSED:
+                waiting += [result for result in user.results if result not in seen]
+                seen.update(user.results)
+    return bool(waiting)
 
 
 def _lowest(dtype: object) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import modules, ops
-from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
 
 CONCERNED = (b"add", b"subtract", b"multiply")
 """One of them is in the bytecode of a module that `kept` may change."""
@@ -33,6 +33,9 @@ SEEN_THROUGH = {f"stablehlo.{name}": operands for name, operands in {
     "convert": (0,), "gather": (0,), "pad": (0, 1), "dynamic_update_slice": (0, 1), "select": (1, 2), "negate": (0,),
     "concatenate": None, "optimization_barrier": None}.items()}
 """Ops behind which LLVM still sees the product, and their operands that may be one (None: all)."""
+SHORT = 128
+"""Summands up to which NumPy's order is XLA's or nearly so. Longer sums are rounded otherwise anyhow, and XLA's library
+takes products and their sum together."""
 NESTED = frozenset(f"stablehlo.{name}" for name in (
     "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter"))
 """Ops whose regions work on single elements; arrays cannot be there."""
@@ -90,7 +93,7 @@ class _Products:
         """The operands of a sum that have to be rounded first."""
         if op.name in SUMS:
             first = 0
-        elif op.name == "stablehlo.reduce" and len(op.results) == 1 and _adds(op):
+        elif op.name == "stablehlo.reduce" and len(op.results) == 1 and _adds(op) and _is_short(op):
             first = 1       # the array; what it starts from is a number
         else:
             return []
@@ -117,6 +120,10 @@ class _Products:
             else:
                 self._known[waiting.pop()] = any(map(self._known.__getitem__, sources))
         return self._known[value]
+
+
+def _is_short(op: ir.Operation) -> bool:
+    return size(shape_of(op.operands[0])) <= SHORT * max(size(shape_of(op.results[0])), 1)
 
 
 def _adds(op: ir.Operation) -> bool:
