@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import dispatch
+import exactness
 import memory
 import pytest
 
 
 @pytest.mark.parametrize(("benchmark", "arguments", "lines"), [
-    (dispatch, ["--calls", "30"], 9), (memory, ["--scale", "0.001", "--runs", "1"], 15)])
+    (dispatch, ["--calls", "30"], 9), (memory, ["--scale", "0.001", "--runs", "1"], 15),
+    (exactness, ["--tiny", "--repeats", "1", "--only", "nbody", "softmax"], 8)])
 def test_runs(benchmark, arguments, lines, capsys):
     benchmark.main(arguments)
     assert len(capsys.readouterr().out.splitlines()) == lines

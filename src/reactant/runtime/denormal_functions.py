@@ -2,7 +2,8 @@
 
 Its exp is 0 where the result is no normal number, its float32 log takes a denormal for the least normal one (jax
 0.10.2). Here exp(x) is the square of exp(x / 2) where x is that low, and log(x) is log(x * 2**23) - 23 log(2) where a
-float32 is that small; elsewhere both stay as they are, and as they were rounded. Long sums of exponentials are left to XLA's library.
+float32 is that small; elsewhere both stay as they are, and as they were rounded. Long sums of exponentials are left to
+XLA's library.
 """
 from __future__ import annotations
 

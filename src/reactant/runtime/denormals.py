@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from reactant.ir import modules
-from reactant.ir.types import dtype_of, is_complex, is_float
+from reactant.ir.types import is_complex, is_float, shape_and_dtype
 
 BODY = "reactant_body"
 MOVES = frozenset(f"stablehlo.{name}" for name in (
@@ -24,11 +24,15 @@ MOVES = frozenset(f"stablehlo.{name}" for name in (
 
 def concerned(module: ir.Module) -> bool:
     """Whether XLA computes with floats in it."""
-    for op in modules.walk(module):
-        if op.name not in MOVES and any(
-                is_float(dtype) or is_complex(dtype) for dtype in map(dtype_of, (*op.operands, *op.results))):
-            return True
-    return False
+    return any(op.name not in MOVES and any(map(_is_of_floats, (*op.operands, *op.results)))
+               for op in modules.walk(module))
+
+
+def _is_of_floats(value: ir.Value) -> bool:
+    if not isinstance(value.type, ir.RankedTensorType):     # a token
+        return False
+    _, dtype = shape_and_dtype(value.type)
+    return is_float(dtype) or is_complex(dtype)
 
 
 def begun_with(module: ir.Module, target: str) -> None:

@@ -24,10 +24,11 @@ from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
 CONCERNED = (b"add", b"subtract", b"multiply")
 """One of them is in the bytecode of a module that `kept` may change."""
 SUMS = ("stablehlo.add", "stablehlo.subtract")
-PRODUCTS = frozenset(f"stablehlo.{name}" for name in (
-    "multiply", "divide", "power", "sine", "cosine", "tan", "tanh", "exponential", "exponential_minus_one", "log",
-    "log_plus_one", "cbrt", "atan2", "logistic", "rsqrt"))
-"""Ops that XLA may end in a product."""
+PRODUCTS = frozenset(f"stablehlo.{name}" for name in ("multiply", "divide", "power"))
+ENDING_IN_PRODUCTS = PRODUCTS | {f"stablehlo.{name}" for name in (
+    "sine", "cosine", "tan", "tanh", "exponential", "exponential_minus_one", "log", "log_plus_one", "cbrt", "atan2",
+    "logistic", "rsqrt")}
+"""Ops whose last step may be a product in XLA's code."""
 SEEN_THROUGH = {f"stablehlo.{name}": operands for name, operands in {
     "reshape": (0,), "transpose": (0,), "broadcast_in_dim": (0,), "slice": (0,), "dynamic_slice": (0,), "reverse": (0,),
     "convert": (0,), "gather": (0,), "pad": (0, 1), "dynamic_update_slice": (0, 1), "select": (1, 2), "negate": (0,),
@@ -87,39 +88,39 @@ class _Products:
     """Which values may reach a sum as products that have not been rounded."""
 
     def __init__(self) -> None:
-        self._known: dict[ir.Value, bool] = {}
+        self._known: dict[frozenset[str], dict[ir.Value, bool]] = {PRODUCTS: {}, ENDING_IN_PRODUCTS: {}}
 
     def summands(self, op: ir.Operation) -> list[int]:
         """The operands of a sum that have to be rounded first."""
         if op.name in SUMS:
-            first = 0
+            first, made = 0, ENDING_IN_PRODUCTS
         elif op.name == "stablehlo.reduce" and len(op.results) == 1 and _adds(op) and _is_short(op):
-            first = 1       # the array; what it starts from is a number
+            first, made = 1, PRODUCTS       # the array; what it starts from is a number
         else:
             return []
         if not is_float(dtype_of(op.results[0])):
             return []
-        return [index for index in range(2 - first) if self._is_product(op.operands[index])]
+        return [index for index in range(2 - first) if self._is_product(op.operands[index], made)]
 
-    def _is_product(self, value: ir.Value) -> bool:
+    def _is_product(self, value: ir.Value, names: frozenset[str]) -> bool:
         """Iterative: chains of updates are long."""
-        waiting = [value]
+        waiting, known = [value], self._known[names]
         while waiting:
             at = waiting[-1]
-            if at in self._known:
+            if at in known:
                 waiting.pop()
                 continue
             made = ops.maker(at)
             if made is None or made.name not in SEEN_THROUGH:
-                self._known[waiting.pop()] = made is not None and made.name in PRODUCTS and not _is_exact(made)
+                known[waiting.pop()] = made is not None and made.name in names and not _is_exact(made)
                 continue
             chosen = SEEN_THROUGH[made.name]
             sources = list(made.operands) if chosen is None else [made.operands[index] for index in chosen]
-            if unknown := [source for source in sources if source not in self._known]:
+            if unknown := [source for source in sources if source not in known]:
                 waiting += unknown
             else:
-                self._known[waiting.pop()] = any(map(self._known.__getitem__, sources))
-        return self._known[value]
+                known[waiting.pop()] = any(map(known.__getitem__, sources))
+        return known[value]
 
 
 def _is_short(op: ir.Operation) -> bool:

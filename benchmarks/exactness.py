@@ -1,0 +1,89 @@
+"""What it costs to compute what NumPy computes: products rounded before they are added, quotients by division, denormals.
+
+    python benchmarks/exactness.py [--tiny] [--only NAME ...] [--repeats N] [--clock wall|cpu] [--json FILE]
+
+The NumPy programs of `run.py` and `native_loops.py`, compiled as they are by default and as XLA would have them, in one
+process, interleaved; ratios of medians, above 1 where exactness costs. Programs of JAX are not among them: XLA gets
+those as before (`tests/runtime/test_rounded_products.py`).
+"""
+import argparse
+import contextlib
+import copy
+import json
+import sys
+import warnings
+from pathlib import Path
+from unittest import mock
+
+import native_loops
+import run
+from rich.console import Console
+from rich.table import Table
+
+from reactant.demos.measure import CLOCKS, geometric_mean, rounds
+
+PROGRAMS = (*run.PROGRAMS, *native_loops.PROGRAMS)
+AS_XLA = {"allow": ("rounding", "contraction"), "denormals": False}
+
+
+def made(name, tiny):
+    """(function, arguments) of a program."""
+    if name in run.PROGRAMS:
+        return run.load(name).make("tiny" if tiny else "full")
+    function, make = native_loops.PROGRAMS[name]
+    return function, make()
+
+
+@contextlib.contextmanager
+def reciprocals():
+    """Programs compiled meanwhile divide as XLA likes, unless a last place decides something."""
+    from reactant.runtime import exact_divisions
+    kept = exact_divisions.kept
+    with mock.patch.object(exact_divisions, "kept", lambda module, everywhere: kept(module)):
+        yield
+
+
+def measure(name, tiny, repeats, clock):
+    """Seconds of both forms of one program."""
+    import reactant
+
+    function, arguments = made(name, tiny)
+    exact, loose = reactant.jit(function), reactant.jit(function, **AS_XLA)
+    exact(*copy.deepcopy(arguments))
+    with reciprocals():
+        loose(*copy.deepcopy(arguments))
+
+    def timed(compiled):
+        given = copy.deepcopy(arguments)
+        start = clock()
+        compiled(*given)
+        return clock() - start
+    row = rounds({"exact": lambda: timed(exact), "as XLA": lambda: timed(loose)}, repeats)
+    return {"program": name, **row, "ratio": row["exact"] / row["as XLA"]}
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--tiny", action="store_true", help="smallest sizes: checks that everything still runs")
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=PROGRAMS, metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=15, help="rounds of interleaved runs (default 15)")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    options = parser.parse_args(arguments)
+    rows = [measure(name, options.tiny, options.repeats, CLOCKS[options.clock]) for name in options.only]
+    table = Table(title=f"milliseconds ({options.clock}, medians)")
+    for heading in ("program", "exact", "as XLA", "ratio"):
+        table.add_column(heading, justify="left" if heading == "program" else "right")
+    for row in rows:
+        table.add_row(row["program"], f"{1e3 * row['exact']:.3f}", f"{1e3 * row['as XLA']:.3f}", f"{row['ratio']:.3f}")
+    mean = geometric_mean(row["ratio"] for row in rows)
+    table.add_row("geometric mean", "", "", f"{mean:.3f}")
+    Console(width=100).print(table)
+    if options.json:
+        options.json.write_text(json.dumps({"programs": rows, "geometric_mean": mean}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    warnings.filterwarnings("ignore")      # NumPy's, of programs whose first values overflow
+    sys.exit(main())
