@@ -1,4 +1,4 @@
-"""What it costs to compute what NumPy computes: products rounded before they are added, quotients by division, denormals.
+"""What it costs to compute what NumPy computes: rounded products in sums, quotients by division, denormal numbers.
 
     python benchmarks/exactness.py [--tiny] [--only NAME ...] [--repeats N] [--clock wall|cpu] [--json FILE]
 
