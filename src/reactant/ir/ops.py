@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import attributes as attr
+from reactant.ir import rounding
 from reactant.ir.creation import create, owner
 from reactant.ir.types import Shape, dtype_of, real_dtype, shape_and_dtype, shape_of, tensor_type
 
@@ -30,7 +31,7 @@ def constant(value: object, dtype: object = None, shape: Shape | None = None) ->
     if (kind := type(value)) in _NUMBERS and dtype is not None and (value or kind is not float) and value == value:
         types, attributes = _number(kind, value, dtype, () if shape is None else tuple(shape))
         return create("stablehlo.constant", types, [], attributes).result
-    array = np.asarray(value, dtype)
+    array = _array(value, dtype)
     if shape is None or array.ndim:
         attribute = attr.dense(array if shape is None else np.broadcast_to(array, shape))
     else:
@@ -41,11 +42,16 @@ def constant(value: object, dtype: object = None, shape: Shape | None = None) ->
 _NUMBERS = (int, float, bool)
 
 
+def _array(value: object, dtype: Any) -> np.ndarray:
+    return np.asarray(value, dtype) if dtype is None or np.dtype(dtype) not in rounding.SMALL else \
+        rounding.astype(np.asarray(value), np.dtype(dtype))
+
+
 @lru_cache(maxsize=65536)
 def _number(kind: type, value: float, dtype: Any, shape: Shape) -> tuple[list[ir.Type], dict[str, ir.Attribute]]:
     """Type and attribute of a splat of a Python number; not for zeros of floats, whose signs no cache tells apart, and
     for NaN."""
-    attribute = attr.full(shape, np.asarray(value, dtype))
+    attribute = attr.full(shape, _array(value, dtype))
     return [attribute.type], {"value": attribute}
 
 

@@ -12,6 +12,8 @@ import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir import rounding
+
 Expression = Callable[[ir.Operation, list[str], str, str], str]
 
 
@@ -212,6 +214,10 @@ def _scipy(name: str) -> Callable[..., float]:
     return call
 
 
+def _bfloat(x: float) -> float:
+    return float(rounding.astype(np.asarray(x), rounding.BFLOAT16))
+
+
 def _to_single(x: int) -> float:
     return nearest(Fraction(x), _single)
 
@@ -219,9 +225,9 @@ def _to_single(x: int) -> float:
 HELPERS: dict[str, Any] = {
     "numpy": np, "inf": math.inf, "copysign": math.copysign,
     "erf": math.erf, "erfc": math.erfc,
-    "r_f32": _single, "r_f16": lambda x: float(np.float16(x)), "r_bf16": lambda x: float(ml_dtypes.bfloat16(x)),
+    "r_f32": _single, "r_f16": lambda x: float(np.float16(x)), "r_bf16": _bfloat,
     "to_f64": float, "to_f32": _to_single, "to_f16": lambda x: float(np.float16(x)),
-    "to_bf16": lambda x: float(ml_dtypes.bfloat16(x)),
+    "to_bf16": _bfloat,
     "divide": _divide, "quotient": _quotient, "remainder": _remainder, "whole": _whole,
     "modulo": lambda a, b: float(np.fmod(a, b)),
     "power": lambda a, b: a ** b if b >= 0 else (0 if abs(a) != 1 else a ** (-b)),
@@ -231,7 +237,7 @@ HELPERS: dict[str, Any] = {
     "umax": lambda a, b: max(a, b, key=lambda x: x & (1 << 64) - 1),
     "umin": lambda a, b: min(a, b, key=lambda x: x & (1 << 64) - 1),
     "fma_f64": _fused(float), "fma_f32": _fused(_single), "fma_f16": _fused(np.float16),
-    "fma_bf16": _fused(ml_dtypes.bfloat16),
+    "fma_bf16": _fused(_bfloat),
     "bits_to_f32": _pack("i", "f"), "bits_to_f64": _pack("q", "d"), "bits_to_f16": _pack("h", "e"),
     "bits_to_bf16": lambda x: float(np.int16(x).view(ml_dtypes.bfloat16)),
     "f32_to_bits": lambda x: int(np.float32(x).view(np.int32)), "f64_to_bits": _pack("d", "q"),

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.ir import rounding
 from reactant.ir.types import real_dtype
 from reactant.loopnests.affine import INFINITE, Affine, number, symbol
 from reactant.loopnests.writer import Writer, type_of
@@ -449,7 +450,7 @@ class Arithmetic:
             return self.pair(self.convert(x, part), self.constant(0, part), dtype)
         if x.value is not None and (source.kind != "f" or dtype.kind == "f"):
             with np.errstate(all="ignore"):
-                return self.constant(np.asarray(x.value, source).astype(dtype)[()], dtype)
+                return self.constant(rounding.astype(np.asarray(x.value, source), dtype)[()], dtype)
         if dtype.kind == "b":
             if source.kind == "f":
                 return self.truth("arith.cmpf une", (x, self.constant(0.0, source)), source)

@@ -35,7 +35,9 @@ def narrowed(f: Function, operand: str, llvm_type: str, type_: ir.Type) -> str:
     want = {"bf16": "i16", "f16": "half"}.get(kind) or layout.scalar(type_)
     if have == want:
         return operand
-    if kind in ("bf16", "f16") and have == "double":
+    if kind == "bf16" and have == "double":
+        return _bfloat_bits_of_double(f, operand)
+    if kind == "f16" and have == "double":
         operand, have = _rounded_to_odd(f, operand), "float"
     if kind == "f16":
         return f.let(f"fptrunc float {operand} to half")
@@ -67,6 +69,27 @@ def _bfloat_bits(f: Function, operand: str) -> str:
     is_nan = f.let(f"fcmp uno float {operand}, {operand}")
     chosen = f.let(f"select i1 {is_nan}, i32 {quiet}, i32 {rounded}")
     return f.let(f"trunc i32 {f.let(f'lshr i32 {chosen}, 16')} to i16")
+
+
+def _bfloat_bits_of_double(f: Function, operand: str) -> str:
+    """double -> the bits of the nearest bfloat16. Float has numbers below the normal ones for the same exponents, which
+    may count as zero where the code runs: those are rounded to whole multiples of the least one."""
+    bits = f.let(f"bitcast double {operand} to i64")
+    size = f.let(f"and i64 {bits}, 9223372036854775807")
+    last = f.let(f"and i64 {f.let(f'lshr i64 {size}, 45')}, 1")
+    up = f.let(f"add i64 {size}, {f.let(f'add i64 {last}, 17592186044415')}")
+    moved = f.let(f"sub i64 {f.let(f'lshr i64 {up}, 45')}, {(1023 - 127) << 7}")
+    usual = f.intrinsic("llvm.umin.i64", "i64", [("i64", moved), ("i64", "32640")])
+    small = f.let(f"icmp ult i64 {size}, {(1023 - 126) << 52}")
+    own = f.intrinsic("llvm.fabs.f64", "double", [("double", operand)])
+    near_zero = f.let(f"select i1 {small}, double {own}, double 0.0")
+    steps = f.intrinsic("llvm.roundeven.f64", "double", [("double", f.let(
+        f"fmul double {near_zero}, {float(2 ** 133):.1f}"))])
+    chosen = f.let(f"select i1 {small}, i64 {f.let(f'fptosi double {steps} to i64')}, i64 {usual}")
+    is_nan = f.let(f"fcmp uno double {operand}, {operand}")
+    found = f.let(f"select i1 {is_nan}, i64 32704, i64 {chosen}")
+    sign = f.let(f"and i64 {f.let(f'lshr i64 {bits}, 48')}, 32768")
+    return f.let(f"trunc i64 {f.let(f'or i64 {found}, {sign}')} to i16")
 
 
 def flags_of(f: Function, op: ir.Operation) -> str:

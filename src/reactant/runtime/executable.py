@@ -48,8 +48,8 @@ class Executable:
     native: the module to run in its place on a CPU, parts of which are calls of native code.
     general: the bytecode of the module for other programs that call this one.
     callbacks: what calls of Python in the module run.
-    excess: whether values may have more digits than their dtypes, as in jax (CPUs give them none), and quotients be
-        products with reciprocals.
+    excess: whether values may have more digits than their dtypes (CPUs give them none), be rounded twice, and quotients
+        be products with reciprocals, as in jax.
     contract: whether a product that something is added to may stay unrounded, as in jax.
     prelude: the call with which programs for NumPy arrays begin, so that denormal numbers are not zero.
 

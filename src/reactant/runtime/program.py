@@ -39,6 +39,7 @@ from reactant.runtime import (
     narrow_indices,
     reshaped_updates,
     rounded_products,
+    single_rounding,
 )
 from reactant.runtime.jax_internals import (
     X64,
@@ -152,6 +153,8 @@ def _for_xla(module: ir.Module, excess: bool, contract: bool) -> bytes:
         made = narrow_indices.widened(made)
     if exact_divisions.CONCERNED in content:
         made = exact_divisions.kept(made, everywhere=not excess)
+    if not excess and single_rounding.CONCERNED in content:
+        made = single_rounding.kept(made)
     if all(name in content for name in masked_products.CONCERNED):
         made = masked_products.kept(made)
     if computed_once.CONCERNED in content:

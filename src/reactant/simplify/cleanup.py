@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from reactant.ir import ops
+from reactant.ir import ops, rounding
 from reactant.ir.types import is_float, size
 from reactant.rewrite import constant, match, one_of, producer, rest, rewrite, splat, variables
 from reactant.simplify.contents import apply, dense, is_splat
@@ -177,7 +177,7 @@ def fold_convert(c, result_dtype):
         return _folded(lambda v: v != 0, result_dtype, c)
     if result_dtype.name in ("int4", "uint4") or c.dtype.name in ("int4", "uint4"):
         return None
-    return _folded(lambda v: v.astype(result_dtype), result_dtype, c)
+    return _folded(lambda v: rounding.astype(v, result_dtype), result_dtype, c)
 
 
 @rewrite(match.select(c, a, b), example=lambda a: ops.select(

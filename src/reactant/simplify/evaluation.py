@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import ops
+from reactant.ir import ops, rounding
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite.site import Producer, producer
 
@@ -70,7 +70,7 @@ class _Reader:
         if word in MOVES:
             return MOVES[word](made, operands, shape)
         if word == "convert":
-            return operands[0].real.astype(dtype) if dtype.kind != "c" else operands[0].astype(dtype)
+            return rounding.astype(operands[0].real if dtype.kind != "c" else operands[0], dtype)
         assert function is not None
         return np.asarray(function(*operands)).astype(dtype)
 

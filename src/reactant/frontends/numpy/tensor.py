@@ -34,7 +34,7 @@ from reactant.frontends.numpy.flags import Flags
 from reactant.frontends.numpy.promotion import ARRAY, NO_NUMBER, PYTHON, PYTHON_DTYPES, SCALAR, is_number, python_type
 from reactant.frontends.numpy.sized import Sized
 from reactant.frontends.trace import KEYS_OF_THE_RUN, Trace, current_trace
-from reactant.ir import ops
+from reactant.ir import ops, rounding
 from reactant.ir.types import Shape, shape_and_dtype, supported
 
 TRACED_TEXT = "<traced "
@@ -399,7 +399,7 @@ class Tensor(Sized):
         if not copy and dtype == self.dtype:
             return self
         if self.is_concrete():
-            return Tensor.of_array(self.numpy().astype(dtype, order=order))
+            return Tensor.of_array(rounding.astype(self.numpy(), dtype, order))
         kind = SCALAR if self.kind != ARRAY else ARRAY
         strides = memory_order.strides(memory_order.letter(order, "K"), self.shape, (self,))
         return Tensor.of_value(ufuncs.cast(self.value(), dtype), kind, strides=strides)
