@@ -56,7 +56,7 @@ from reactant.batching.rules.reduction import NEUTRAL
 from reactant.ir import attributes as attr
 from reactant.ir.induction import Counter, Trips, counters, range_of, trips
 from reactant.ir.ops import constant_value
-from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+from reactant.ir.types import dtype_of, is_complex, is_float, is_half, shape_of
 from reactant.rewrite import pure
 from reactant.rewrite.site import REVISION, uses
 
@@ -225,10 +225,13 @@ class Plan:
         return Reduced(index, name, terms)
 
     def _accumulated(self, value: ir.Value, start: ir.Value) -> tuple[str, list[Term], set[ir.Value]] | None:
-        """(operation, terms, values on the way) where a value is a start and terms put together."""
+        """(operation, terms, values on the way) where a value is a start and terms put together. Sums and products of
+        half precision are none: every turn rounds (ones add up to 2048 in float16, however many they are)."""
         terms: list[Term] = []
         inner: set[ir.Value] = set()
         name = self._terms(value, start, (), terms, inner)
+        if name in ("add", "multiply") and is_half(dtype_of(start)):
+            return None
         return (name, terms, inner) if name and NEUTRAL[name](dtype_of(start)) is not None else None
 
     def _read_outside(self, inner: set[ir.Value]) -> Iterator[tuple[ir.Value, ir.Operation, int]]:

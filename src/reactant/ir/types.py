@@ -124,6 +124,12 @@ def is_float(dtype: np.dtype) -> bool:
     return np.dtype(dtype).kind == "f" or np.dtype(dtype) in _ML_FLOATS
 
 
+def is_half(dtype: np.dtype) -> bool:
+    """Real floating point of 16 bits or fewer: a sum of some thousand numbers, each rounded to it, is another number
+    than their sum."""
+    return np.dtype(dtype).itemsize < 4 and is_float(dtype)
+
+
 def is_complex(dtype: np.dtype) -> bool:
     return np.dtype(dtype).kind == "c"
 

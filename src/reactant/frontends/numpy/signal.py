@@ -312,7 +312,9 @@ def _correlated(a: object, v: object, name: str) -> tuple[ir.Value, int, int]:
         raise ValueError("v cannot be empty" if name == "convolve" else "second array argument cannot be empty")
     dtype = result_type((weak_type(x), weak_type(y)))
     long, short = (x, y) if x.size >= y.size else (y, x)
-    return _full(cast(long.value(), dtype), cast(short.value(), dtype)), long.size, short.size
+    work = np.dtype(np.float32) if dtype == np.float16 else dtype          # in which NumPy adds up, too
+    full = _full(cast(cast(long.value(), dtype), work), cast(cast(short.value(), dtype), work))
+    return cast(full, dtype), long.size, short.size
 
 
 def _trimmed(full: ir.Value, n: int, m: int, mode: object, left: int) -> Tensor:

@@ -23,7 +23,7 @@ from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.ir.types import Shape, dtype_of, is_half, shape_of
 from reactant.records import dataclass
 
 UNROLLED_STEPS = 8
@@ -344,12 +344,11 @@ def scan(ufunc: np.ufunc, value: ir.Value, axis: int) -> ir.Value:
     shape, dtype = shape_of(value), dtype_of(value)
     if ufunc not in NEUTRAL or ufunc is np.hypot:     # hypot(0, x) would make the first element positive
         return _scan_in_order(ufunc, value, axis)
-    wide = np.dtype(np.float32) if dtype == np.float16 and ufunc in (np.add, np.multiply) else dtype
+    if ufunc in (np.add, np.multiply) and is_half(dtype):       # every result is rounded before the next is made
+        return _scan_in_order(ufunc, value, axis)
     window, padding = [1] * len(shape), [(0, 0)] * len(shape)
     window[axis], padding[axis] = shape[axis], (shape[axis] - 1, 0)
-    found = ops.reduce_window(ops.convert(value, wide), NEUTRAL[ufunc](wide), _body(ufunc, wide), window,
-                              padding=padding)
-    return ops.convert(found, dtype)
+    return ops.reduce_window(value, NEUTRAL[ufunc](dtype), _body(ufunc, dtype), window, padding=padding)
 
 
 def _scan_in_order(ufunc: np.ufunc, value: ir.Value, axis: int) -> ir.Value:
