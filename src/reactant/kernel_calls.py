@@ -13,6 +13,7 @@ from reactant.kernels import c, cuda, launch, llvm, numba_cuda
 from reactant.kernels.building import WayIn
 from reactant.kernels.described import Described
 from reactant.kernels.launch import Launch, Launchable
+from reactant.kernels.memory import StructChanged
 
 
 def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
@@ -39,11 +40,22 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
 # ---- one launch as a compiled function -------------------------------------------------------------------------
 
 _compiled: dict[tuple, Jitted] = {}
+_changed: dict[tuple, frozenset[int]] = {}
+"""The structs that launches write into, as far as that is known, by the types of the arguments."""
 
 
 def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
     """Launch a kernel on arrays, now."""
-    described = Described(arguments)
+    kinds = (way_in, how, tuple((type(a), getattr(a, "dtype", None), getattr(a, "ndim", None)) for a in arguments))
+    while True:
+        changed = _changed.get(kinds, frozenset())
+        try:
+            return _run(way_in, how, Described(arguments, changed))
+        except StructChanged as found:
+            _changed[kinds] = changed | found.places
+
+
+def _run(way_in: WayIn, how: Launch, described: Described) -> Any:
     types = tuple((type(r), tuple(r.shape), r.dtype) for r in described.roots)
     key = (way_in, how, described.arguments, types, tuple(map(type, described.numbers)))
     jitted = _compiled.get(key)
@@ -54,7 +66,7 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
 
 def _program(way_in: WayIn, how: Launch, arguments: tuple) -> Callable:
     def program(roots: tuple, numbers: tuple) -> Any:
-        return launch.launch_in_trace(way_in, how, [a.of(roots, numbers) for a in arguments])
+        return launch.launch_in_trace(way_in, how, [a.of(roots, numbers) for a in arguments], alone=True)
     program.__name__ = way_in.name
     return program
 

@@ -29,7 +29,8 @@ class ArrayArgument:
     """An array: `buffer` is its place among the launch's buffers, `offset` and `strides` are bytes.
 
     moving: place among the launch's scalars of a further offset that only the run knows. gaps: the caller's array has
-    another memory layout than the buffer, so that only kernels that know strides may have it.
+    another memory layout than the buffer, so that only kernels that know strides may have it. element: it is the one
+    struct at `offset`, given by its address.
     """
 
     buffer: int
@@ -40,6 +41,7 @@ class ArrayArgument:
     writeable: bool = True
     moving: int | None = None
     gaps: bool = False
+    element: bool = False
 
     @property
     def contiguous(self) -> bool:
@@ -123,6 +125,17 @@ def leaves(arguments: tuple[Argument, ...]) -> Iterator[Argument]:
             yield from leaves(argument.items)
         else:
             yield argument
+
+
+def structs(arguments: tuple[Argument, ...]) -> tuple[int, ...]:
+    """Which of the leaves are structs given by value."""
+    return tuple(k for k, a in enumerate(leaves(arguments)) if isinstance(a, (BytesArgument, RecordArgument)))
+
+
+def replaced(arguments: tuple[Argument, ...], others: Iterator[Argument]) -> tuple[Argument, ...]:
+    """The arguments with other leaves."""
+    return tuple(TupleArgument(replaced(a.items, others), a.kind) if isinstance(a, TupleArgument) else next(others)
+                 for a in arguments)
 
 
 # ---- dtypes ----------------------------------------------------------------------------------------------------

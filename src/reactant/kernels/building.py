@@ -7,7 +7,17 @@ from typing import Protocol
 
 from reactant.errors import ReactantError
 from reactant.kernels import cleanup
-from reactant.kernels.arguments import Argument, Operands
+from reactant.kernels.arguments import (
+    Argument,
+    ArrayArgument,
+    BytesArgument,
+    Operands,
+    RecordArgument,
+    leaves,
+    plain,
+    replaced,
+    structs,
+)
 from reactant.kernels.record import Buffer, Dim3, KernelRecord, Scalar
 
 MAX_THREADS = 1024
@@ -65,3 +75,19 @@ def build(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer,
     buffers = tuple(replace(b, written=w) for b, w in zip(buffers, written, strict=False))
     return KernelRecord(way_in.name, entry, text, (*buffers, *scalars), grid, block, dynamic_shared,
                         way_in.frontend, way_in.source, way_in.line)
+
+
+def changed_structs(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer, ...],
+                    scalars: tuple[Scalar, ...], grid: Dim3, block: Dim3, dynamic_shared: int = 0) -> frozenset[int]:
+    """Which leaves are structs that the kernel would write into if it were given their addresses."""
+    places = structs(arguments)
+    given, memories = list(leaves(arguments)), list(buffers)
+    for k in places:
+        struct = given[k]
+        assert isinstance(struct, (BytesArgument, RecordArgument))
+        unit, count = plain(struct.dtype)
+        given[k] = ArrayArgument(len(memories), 0, (), (), struct.dtype, element=True)
+        memories.append(Buffer(f"struct.{k}", unit, (count,)))
+    made = build(way_in, replaced(arguments, iter(given)), tuple(memories), scalars, grid, block, dynamic_shared)
+    written = [b.written for b in made.buffers[len(buffers):]]
+    return frozenset(k for k, changes in zip(places, written, strict=True) if changes)

@@ -14,7 +14,7 @@ import numpy as np
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.tensor import Tensor
 from reactant.kernels.arguments import KernelArgumentError, plain
-from reactant.kernels.memory import StridedStep
+from reactant.kernels.memory import Reference, StridedStep
 from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
 
@@ -69,6 +69,16 @@ class _Known:
 
 
 @dataclass(frozen=True)
+class _Struct:
+    """A struct that the kernel writes into."""
+
+    memory: _View | _Whole
+
+    def of(self, roots: tuple, numbers: tuple) -> Any:
+        return Reference(self.memory.of(roots, numbers))
+
+
+@dataclass(frozen=True)
 class _Tuple:
     items: tuple
     kind: type
@@ -81,7 +91,9 @@ class _Tuple:
 class Described:
     """Arguments of a call, taken apart into memories, run-time numbers and a hashable rest."""
 
-    def __init__(self, arguments: tuple):
+    def __init__(self, arguments: tuple, changed: frozenset[int] = frozenset()):
+        """changed: the leaves that are structs which the kernel changes."""
+        self.changed, self._leaves = changed, 0
         self.roots: list[Any] = []
         self.numbers: list[Any] = []
         self._known: dict[int, int] = {}
@@ -89,6 +101,11 @@ class Described:
         self.refuse_overlap()
 
     def one(self, x: Any) -> Any:
+        if isinstance(x, (tuple, list)):
+            return _Tuple(tuple(self.one(i) for i in x), type(x) if hasattr(x, "_fields") else tuple)
+        self._leaves += 1
+        if self._leaves - 1 in self.changed and isinstance(x, np.void):
+            return _Struct(self.array(np.asarray(x)))
         if isinstance(x, np.ndarray):
             return self.array(x)
         if isinstance(x, DeviceArray):
@@ -102,8 +119,6 @@ class Described:
             return _Number(len(self.numbers) - 1)
         if isinstance(x, np.void):
             return _Known(np.void, (x.dtype, x.tobytes()), x)
-        if isinstance(x, (tuple, list)):
-            return _Tuple(tuple(self.one(i) for i in x), type(x) if hasattr(x, "_fields") else tuple)
         raise KernelArgumentError(f"A {type(x).__name__} is no argument for a kernel: it takes arrays and numbers.")
 
     def root(self, x: Any) -> int:
@@ -154,9 +169,17 @@ def _owner(x: np.ndarray) -> np.ndarray:
     if not x.dtype.isnative:
         raise KernelArgumentError(f"Arrays of dtype {x.dtype} have the bytes of their elements swapped. Pass "
                                   f"x.astype(x.dtype.newbyteorder('=')).")
-    while isinstance(x.base, np.ndarray) and _is_plain(x.base.dtype):
-        x = x.base
+    while isinstance(base := _behind(x), np.ndarray) and _is_plain(base.dtype):
+        x = base
     return x if type(x) is np.ndarray else x.view(np.ndarray)
+
+
+def _behind(x: np.ndarray) -> Any:
+    """What an array is a view of; elements of structured arrays are views themselves."""
+    base = x.base
+    while isinstance(base, np.void) and base.base is not None:
+        base = base.base
+    return base
 
 
 def _is_plain(dtype: np.dtype) -> bool:

@@ -12,33 +12,37 @@ from reactant.ir.context import building
 from reactant.kernels import dispatch, launch
 from reactant.kernels.building import WayIn
 from reactant.kernels.described import Described
-from reactant.kernels.memory import Binding, bind
+from reactant.kernels.memory import Binding, StructChanged
 from reactant.kernels.record import KernelRecord
 from reactant.options import CompileOptions
 
 
 def record_of(way_in: WayIn, how: launch.Launch, arguments: tuple) -> KernelRecord:
     """The record of a launch with these arguments."""
-    return _bound(way_in, arguments, lambda binding: launch.record_of(way_in, how, binding))
+    return _bound(way_in, how, arguments, lambda binding: launch.record_of(way_in, how, binding))
 
 
 def lowering_of(way_in: WayIn, how: launch.Launch, arguments: tuple, target: str | None = None) -> dispatch.Lowering:
     """What a launch with these arguments becomes, for a target of `CompileOptions`."""
-    return _bound(way_in, arguments, lambda binding: launch.lowered(way_in, how, binding)[1], target)
+    return _bound(way_in, how, arguments, lambda binding: launch.lowered(way_in, how, binding)[1], target)
 
 
-def _bound(way_in: WayIn, arguments: tuple, look: Callable[[Binding], Any], target: str | None = None) -> Any:
+def _bound(way_in: WayIn, how: launch.Launch, arguments: tuple, look: Callable[[Binding], Any],
+           target: str | None = None, changed: frozenset[int] = frozenset()) -> Any:
     if not is_tracing():
-        with building(), tracing(CompileOptions(target=target)) as session:
-            return _bound(way_in, _traced(session, arguments), look)
-    binding = bind(arguments, launch.parameter_names(way_in))
+        try:
+            with building(), tracing(CompileOptions(target=target)) as session:
+                return _bound(way_in, how, _traced(session, arguments, changed), look)
+        except StructChanged as found:
+            return _bound(way_in, how, arguments, look, target, changed | found.places)
+    binding = launch.bound(way_in, how, arguments)
     launch.with_result(way_in, binding)
     return look(binding)
 
 
-def _traced(session: Trace, arguments: tuple) -> tuple:
+def _traced(session: Trace, arguments: tuple, changed: frozenset[int]) -> tuple:
     """The arguments as a compiled launch has them: memories and floating-point numbers are those of the run."""
-    described = Described(arguments)
+    described = Described(arguments, changed)
     roots = tuple(Tensor.of_value(session.add_argument(tuple(r.shape), np.dtype(r.dtype))) for r in described.roots)
     numbers = tuple(Tensor.of_value(session.add_argument((), np.asarray(n).dtype), PYTHON if type(n) in (float, complex)
                                     else SCALAR) for n in described.numbers)

@@ -19,8 +19,9 @@ from reactant.frontends.numpy.tensor import SCALAR, Tensor, is_tensor
 from reactant.frontends.trace import current_trace, is_tracing
 from reactant.ir import ops
 from reactant.kernels import dispatch
-from reactant.kernels.building import LaunchError, WayIn, build
-from reactant.kernels.memory import Binding, Memory, bind
+from reactant.kernels.arguments import structs
+from reactant.kernels.building import LaunchError, WayIn, build, changed_structs
+from reactant.kernels.memory import Binding, Memory, StructChanged, bind
 from reactant.kernels.record import Dim3, KernelRecord
 from reactant.records import dataclass
 from reactant.session import SESSION
@@ -132,10 +133,17 @@ class Configured:
 
 # ---- inside a traced function ----------------------------------------------------------------------------------
 
-def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
-    """Put a launch into the program being traced; gives what the function returns (C functions only)."""
+def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any], alone: bool = False) -> Any:
+    """Put a launch into the program being traced; gives what the function returns (C functions only). `alone`: the
+    program is nothing but this launch, and `StructChanged` goes to who makes it."""
     with source_map.location():
-        binding = bind(given, parameter_names(way_in))
+        try:
+            binding = bound(way_in, launch, given)
+        except StructChanged:
+            if alone:
+                raise
+            raise ConstantWriteError(f"a struct that the kernel '{way_in.name}' writes into (pass the array that it is "
+                                     f"an element of to the compiled function)") from None
         result = with_result(way_in, binding)
         held = [m.read() for m in binding.memories]
         record, lowering = lowered(way_in, launch, binding)
@@ -156,6 +164,24 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Any:
         for memory, value in zip(written, lowering.emit(values), strict=True):
             memory.write(value)
         return None if result is None else Tensor.of_value(ops.reshape(result.tensor.value(), ()), SCALAR)
+
+
+def bound(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Binding:
+    """The arguments of a launch. To Numba structs are memory, which kernels may change; where they don't, the numbers
+    in it are better known."""
+    names = parameter_names(way_in)
+    binding = bind(given, names)
+    if way_in.frontend != "numba" or not structs(binding.arguments):
+        return binding
+    key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars))
+    changed = _changed.get(key)
+    if changed is None:
+        changed = _changed.setdefault(key, changed_structs(way_in, *key[2:], launch.grid, launch.block,
+                                                           launch.dynamic_shared))
+    return bind(given, names, changed) if changed else binding
+
+
+_changed: dict[tuple, frozenset[int]] = {}
 
 
 def parameter_names(way_in: WayIn) -> tuple[str, ...]:

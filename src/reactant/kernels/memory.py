@@ -7,7 +7,7 @@ view steps over an array of that layout whose elements are never touched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -206,13 +206,31 @@ class Binding:
         return tuple(m.buffer() for m in self.memories)
 
 
+@dataclass
+class Reference:
+    """A struct that the kernel gets by its address: an array of no dimensions."""
+
+    array: Tensor
+
+
+class StructChanged(Exception):
+    """A launch writes into structs that are known by value only: the leaves."""
+
+    def __init__(self, places: frozenset[int]):
+        super().__init__(places)
+        self.places = places
+
+
 _PYTHON = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 
 
-def bind(given: Sequence[Any], names: Sequence[str]) -> Binding:
-    """Describe the arguments of a launch. Raises `KernelArgumentError` for what no kernel takes, `UnsupportedError` for
-    arrays whose memory cannot be told."""
-    binder = _Binder(_dynamic_storages(given))
+def bind(given: Sequence[Any], names: Sequence[str], changed: frozenset[int] = frozenset()) -> Binding:
+    """Describe the arguments of a launch; `changed`: the leaves that are structs the kernel gets by address.
+
+    Raises `KernelArgumentError` for what no kernel takes, `UnsupportedError` for arrays whose memory cannot be told,
+    `StructChanged` where structs that change are no part of a traced array.
+    """
+    binder = _Binder(_dynamic_storages(given), changed)
     binder.binding.arguments = tuple(binder.bound(x, names[i] if i < len(names) else f"argument{i}")
                                      for i, x in enumerate(given))
     binder.refuse_overlap()
@@ -241,15 +259,21 @@ def _dynamic_storages(given: Sequence[Any]) -> set[int]:
 
 
 class _Binder:
-    def __init__(self, shared: set[int]):
+    def __init__(self, shared: set[int], changed: frozenset[int]):
         self.binding = Binding()
         self.shared = shared
+        self.changed, self._leaves = changed, 0
         self._memories: dict[Any, int] = {}
 
     def bound(self, x: Any, name: str) -> Argument:
         if isinstance(x, (tuple, list)) and not is_tensor(x):
             items = tuple(self.bound(item, f"{name}.{i}") for i, item in enumerate(x))
             return TupleArgument(items, type(x) if hasattr(x, "_fields") else tuple)
+        self._leaves += 1
+        if isinstance(x, Reference):
+            return replace(self.array(x.array, name), element=True)
+        if self._leaves - 1 in self.changed:
+            return self.changing(x, name)
         if isinstance(x, np.ndarray) and x.dtype.names and not is_tensor(x):
             x = _records_of(x)
         if isinstance(x, Records):
@@ -283,6 +307,32 @@ class _Binder:
         start, own = (a.__array_interface__["data"][0] for a in (whole.place, x.place))
         return ArrayArgument(self._memories[whole], own - start if x.size else 0, x.place.shape, x.place.strides,
                              x.dtype)
+
+    def changing(self, x: Any, name: str) -> Argument:
+        """An element of a structured array into which the kernel writes."""
+        if isinstance(x, Records) and x.part is not None and x.place is not None:
+            return replace(self.records(x, name), element=True)
+        if isinstance(x, Records) and x.part is not None and x.part[0].place is not None:
+            return self.element(*x.part, name)
+        if isinstance(x, Records):
+            raise UnsupportedError(
+                f"The kernel writes into the struct '{name}', which is a copy in compiled code. Pass the structured "
+                f"array that it is an element of to the compiled function, and a[i] to the kernel.")
+        raise StructChanged(self.changed)
+
+    def element(self, whole: Records, index: tuple, name: str) -> Argument:
+        """The one at an index that only the run knows."""
+        of, place = self.records(whole, name), whole.place
+        assert place is not None
+        total = ops.constant(0, np.int64)
+        for number, extent, stride in zip(index, place.shape, place.strides, strict=True):
+            at = ops.convert(wrap(number).value(), np.int64)
+            at = ops.select(ops.compare(at, 0, "LT"), ops.add(at, extent), at)
+            at = ops.minimum(ops.maximum(at, 0), extent - 1)
+            total = ops.add(total, ops.multiply(at, stride))
+        scalar = len(self.binding.scalars)
+        self._scalar(total, f"{name}.offset")
+        return replace(of, shape=(), strides=(), moving=scalar, element=True)
 
     def struct(self, x: Records, name: str) -> Argument:
         """An element of a structured array, by value."""

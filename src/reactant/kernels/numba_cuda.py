@@ -155,7 +155,7 @@ def _compiled_cuda(text: str, name: str, include: tuple[str, ...]) -> str:
 def example(argument: Argument) -> Any:
     """An object of the type that Numba has to see."""
     if isinstance(argument, ArrayArgument):
-        return argument.stand_in()
+        return np.zeros((), argument.dtype)[()] if argument.element else argument.stand_in()
     if isinstance(argument, NumberArgument):
         return argument.as_numpy()
     if isinstance(argument, BytesArgument):
@@ -176,6 +176,8 @@ def _takes(declared: Any, given: Any) -> bool:
 
 def expanded(argument: Argument, operands: Operands, kind: Any = None) -> list[str]:
     """The operands that Numba's calling convention has for one argument; `kind` is its Numba type."""
+    if isinstance(argument, ArrayArgument) and argument.element:
+        return [f"ptr {operands.pointer(argument)}"]
     if isinstance(argument, ArrayArgument):
         count = int(np.prod(argument.shape, dtype=np.int64))
         sizes = [f"i64 {n}" for n in (*argument.shape, *argument.strides)]

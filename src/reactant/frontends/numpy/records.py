@@ -33,7 +33,7 @@ class Records(Sized):
         self.place: np.ndarray | None = None
         if part is None:
             self.place = np.lib.stride_tricks.as_strided(np.empty(1, dtype), shape, _strides(shape, dtype.itemsize))
-        elif part[0].place is not None:
+        elif part[0].place is not None and not any(map(is_tensor, _entries(part[1]))):
             self.place = part[0].place[part[1] if shape else (*_entries(part[1]), ...)]
 
     @property
@@ -79,7 +79,8 @@ class Records(Sized):
             raise UnsupportedError(f"New dimensions of a structured array cannot be compiled. {HINT}")
         entries = self._spread(entries)
         if all(isinstance(e, (int, np.integer, slice)) and not isinstance(e, bool) for e in entries):
-            shape = np.lib.stride_tricks.as_strided(np.empty(1, "i1"), self.shape, (0,) * self.ndim)[entries].shape
+            somewhere = tuple(0 if is_tensor(e) else e for e in entries)       # known when the program runs
+            shape = np.lib.stride_tricks.as_strided(np.empty(1, "i1"), self.shape, (0,) * self.ndim)[somewhere].shape
             return Records(self.dtype, shape, part=(self, entries))
         copies = {name: array[entries] for name, array in self.fields().items()}
         return _of(self.dtype, copies)
