@@ -21,6 +21,7 @@ from reactant.named_tuples import beside, is_named_tuple
 from reactant.options import CompileOptions
 from reactant.recent import Matcher
 from reactant.records import dataclass
+from reactant.runtime import special_functions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
@@ -41,6 +42,9 @@ class Times:
 
 class Lowered:
     """A program before XLA. `original` is the bytecode of the module as traced (only kept by `.lower`)."""
+
+    as_jax = False
+    """Whether results are those of jax, which has other special functions and may round twice."""
 
     def __init__(self, name: str, traced: Traced, original: bytes | None, report: Any, times: Times,
                  options: CompileOptions, on_device: bool = False):
@@ -121,7 +125,7 @@ class Lowered:
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:
-            source = modules.parse(kept)
+            source = modules.parse(kept) if self.as_jax else special_functions.written_out(modules.parse(kept))
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
         found = loopnests.native_form(source, self.options.native, handed_over=self.on_device)

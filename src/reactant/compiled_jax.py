@@ -30,6 +30,7 @@ class JaxLowered(Lowered):
     """A JAX program before XLA. `reason` says why it was left to `jax.jit`, and is empty where it was not."""
 
     reason: str = ""
+    as_jax = True
 
     def __init__(self, name: str, imported: jax_way.Imported, original: bytes | None, report: Report, times: Times,
                  options: CompileOptions, settings: Settings, donated: tuple[int, ...], device: jax.Device | None,
@@ -53,7 +54,7 @@ class JaxLowered(Lowered):
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
                 native=self.native_module(self.device), general=self.report.kept,
-                callbacks=self.imported.callbacks, excess=True, contract=True)
+                callbacks=self.imported.callbacks, excess=self.as_jax, contract=True)
         return JaxCompiled(self, executable, directly and not self.options.donate)
 
 

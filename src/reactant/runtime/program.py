@@ -40,6 +40,7 @@ from reactant.runtime import (
     reshaped_updates,
     rounded_products,
     single_rounding,
+    special_functions,
 )
 from reactant.runtime.jax_internals import (
     X64,
@@ -153,6 +154,8 @@ def _for_xla(module: ir.Module, excess: bool, contract: bool) -> bytes:
         made = narrow_indices.widened(made)
     if exact_divisions.CONCERNED in content:
         made = exact_divisions.kept(made, everywhere=not excess)
+    if not excess and any(name in content for name in special_functions.CONCERNED):
+        made = special_functions.kept(made)
     if not excess and single_rounding.CONCERNED in content:
         made = single_rounding.kept(made)
     if all(name in content for name in masked_products.CONCERNED):

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends import calls
+from reactant.frontends.numpy.gamma import gamma
 from reactant.frontends.numpy.overlay import as_python_float, on_numbers, to_python
 from reactant.frontends.numpy.python_overflow import ROOT
 from reactant.frontends.numpy.tensor import PYTHON, SCALAR, Tensor, is_tensor, python_number
@@ -58,10 +59,9 @@ def _lgamma(x: Any) -> Any:
 def _gamma(x: Any) -> Any:
     x = as_python_float(x)
     _require(np.logical_not(_is_pole(x)), "math domain error")
-    size = np.exp(_log_gamma(x))
-    _require(np.logical_or(np.isfinite(size), np.logical_not(np.isfinite(x))), "math range error", OverflowError)
-    odd = np.logical_and(x < 0, np.mod(np.floor(x), 2.0) == 1.0)
-    return to_python(np.where(odd, -size, size))
+    value = python_number(gamma(x.value()))
+    _require(np.logical_or(np.isfinite(value), np.logical_not(np.isfinite(x))), "math range error", OverflowError)
+    return to_python(value)
 
 
 def _of_iterables(function: Callable) -> Callable[[Callable], Callable]:

@@ -150,6 +150,7 @@ SLOPES: dict[str, tuple[Callable[..., list[ir.Value]], ...]] = {
     "exp1": (lambda y, x: [ops.divide(ops.negate(ops.exponential(ops.negate(x))), x)],),
     "expi": (lambda y, x: [ops.divide(ops.exponential(x), x)],),
     "log_ndtr": (_log_ndtr,),
+    "logit": (lambda y, p: [ops.divide(ops.splat(1, p), ops.multiply(p, ops.subtract(1, p)))],),
     "spence": (_spence,),
     "gammainc": (_gamma_slopes(1),),
     "gammaincc": (_gamma_slopes(-1),),

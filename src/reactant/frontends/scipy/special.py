@@ -18,12 +18,13 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.conversion import convert
 from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.numpy.gamma import gamma
 from reactant.frontends.numpy.special import bessel_i0, bessel_i0e
 from reactant.frontends.numpy.tensor import wrap
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.scipy.slopes import with_slopes
 
-AS_IN_JAX = """betainc entr erf erfc erfcx erfinv expit fresnel gamma gammasgn i1 i1e logit
+AS_IN_JAX = """betainc entr erf erfc erfcx erfinv expit fresnel gammasgn i1 i1e
     ndtr ndtri sici spence xlog1py xlogy""".split()
 """Functions that agree everywhere."""
 
@@ -129,7 +130,21 @@ def _kl_div(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def _log_ndtr(x: jax.Array) -> jax.Array:
-    return jnp.where(x > -1, jnp.log1p(-0.5 * js.erfc(jnp.maximum(x, -1.0) / np.sqrt(2))), js.log_ndtr(x))
+    """Beyond -1 and 1 by erfcx, which is exp(x**2) erfc(x); above, the square is taken in two parts."""
+    low, high = jnp.where(x < -1, x, -1.0), jnp.where(x > 1, jnp.minimum(x, 50.0), 1.0)
+    below = jnp.log(0.5 * js.erfcx(-low / np.sqrt(2))) - 0.5 * low * low
+    main = jnp.floor(16 * high) / 16
+    density = jnp.exp(-0.5 * main * main) * jnp.exp(-0.5 * (high - main) * (high + main))
+    above = jnp.log1p(-0.5 * js.erfcx(high / np.sqrt(2)) * density)
+    middle = jnp.log1p(-0.5 * js.erfc(jnp.clip(x, -1.0, 1.0) / np.sqrt(2)))
+    return jnp.where(x < -1, below, jnp.where(x > 1, above, middle))
+
+
+def _logit(p: jax.Array) -> jax.Array:
+    """Near 1/2, where p / (1 - p) is near 1, by its distance from that."""
+    near = jnp.abs(p - 0.5) < 0.2
+    middle = jnp.where(near, p, 0.5)
+    return jnp.where(near, jnp.log1p((2 * middle - 1) / (1 - middle)), js.logit(p))
 
 
 def _stdtr(df: jax.Array, t: jax.Array) -> jax.Array:
@@ -177,7 +192,8 @@ CORRECTED: dict[str, Callable[..., jax.Array]] = {
     "gammainc": _gammainc, "gammaincc": _gammaincc, "gammaln": _gammaln, "poch": _poch, "rel_entr": _rel_entr,
     "kl_div": _kl_div, "boxcox": _by_exprel(jnp.log, 0.0, js.boxcox),
     "boxcox1p": _by_exprel(jnp.log1p, -1.0, js.boxcox1p), "zeta": _zeta,
-    "log_ndtr": _log_ndtr, "huber": _huber, "cbrt": jnp.cbrt, "exp2": jnp.exp2, "expm1": jnp.expm1, "log1p": jnp.log1p,
+    "log_ndtr": _log_ndtr, "logit": _logit, "huber": _huber, "cbrt": jnp.cbrt, "exp2": lambda x: jnp.power(2.0, x),
+    "expm1": jnp.expm1, "log1p": jnp.log1p,
     "exp10": lambda x: jnp.power(10.0, x), "cosm1": lambda x: -2 * jnp.sin(x / 2) ** 2,
     "chdtr": lambda v, x: jnp.where(x < 0, 0.0, _gammainc(v / 2, jnp.where(x < 0, 0.0, x) / 2)),
     "chdtrc": lambda v, x: jnp.where(x < 0, 1.0, _gammaincc(v / 2, jnp.where(x < 0, 0.0, x) / 2)),
@@ -190,8 +206,11 @@ CORRECTED: dict[str, Callable[..., jax.Array]] = {
 _HIDDEN = {"_zeta": "zeta"}
 """Ufuncs behind a Python function of `scipy.special`."""
 
-OURS: dict[str, Callable[[ir.Value], ir.Value]] = {"i0": bessel_i0, "i0e": bessel_i0e}
+OURS: dict[str, Callable[[ir.Value], ir.Value]] = {"i0": bessel_i0, "i0e": bessel_i0e, "gamma": gamma}
 """Functions of float64 that are ours."""
+SHORT = frozenset("""cbrt cosm1 entr erf exp2 expit expm1 gammasgn huber kl_div log1p log_expit rel_entr xlog1py xlogy
+    """.split())
+"""Functions that keep the digits of float32 when they are computed in it. SciPy computes all in float64."""
 _FUNCTIONS: dict[str, Callable] = {**{n: f for n in AS_IN_JAX if (f := getattr(js, n, None))}, **CORRECTED}
 
 
@@ -207,19 +226,21 @@ def name_of(ufunc: np.ufunc) -> str | None:
 def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], list[ir.Value]] | None:
     """The loop of a ufunc of `scipy.special`, None where there is none."""
     name = name_of(ufunc)
-    if name in OURS:
-        return lambda values, dtypes: [cast(OURS[name](cast(values[0], np.float64)), dtypes[-1])]
-    function = _FUNCTIONS.get(name or "")
-    if function is None:
+    ours, function = OURS.get(name or ""), _FUNCTIONS.get(name or "")
+    if ours is None and function is None:
         return None
 
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
         kind = dtypes[-1]
         if kind.kind != "f" or any(d.kind == "c" for d in dtypes):
             raise UnsupportedError(f"scipy.special.{name} of complex numbers is not supported in compiled code.")
-        inputs = [cast(v, kind) for v in values]
-        results = [cast(v, kind) for v in call_jax(function, *inputs)]
-        return list(with_slopes(str(name), inputs, results))
+        if ours is not None:
+            return [cast(ours(cast(values[0], np.float64)), kind)]
+        assert function is not None
+        wide = kind if name in SHORT else np.dtype(np.float64)
+        inputs = [cast(v, wide) for v in values]
+        results = with_slopes(str(name), inputs, [cast(v, wide) for v in call_jax(function, *inputs)])
+        return [cast(v, kind) for v in results]
     return run
 
 
