@@ -8,9 +8,11 @@ by its sum, the library stays.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
@@ -53,6 +55,26 @@ def _is_concerned(op: ir.Operation) -> bool:
         return not _is_nan_in_any_case(op)
     return "window_strides" in op.attributes and list(attr.decode(op.attributes["window_strides"])) == \
         list(attr.decode(op.attributes["window_dimensions"]))      # XLA makes a reduction of those
+
+
+def over_devices(module: ir.Module) -> ir.Module:
+    """The module, or a copy of it in which NaN wins where several devices reduce parts of an array: what they send each
+    other are their extremes, among which XLA:CPU passes NaN over (jax 0.10.2), and how many NaN they have met."""
+    return modules.altered(module, _is_extreme, _count)
+
+
+def _is_extreme(op: ir.Operation) -> bool:
+    if op.name != "stablehlo.reduce" or len(op.results) != 1 or not is_float(dtype_of(op.results[0])):
+        return False
+    return any(inner.operation.name in OTHER for inner in op.regions[0].blocks[0].operations)
+
+
+def _count(op: ir.Operation) -> None:
+    x, found = op.operands[0], op.clone().operation.results[0]
+    met = ops.reduce(ops.convert(ops.compare(x, x, "NE"), np.int32), 0, attr.decode(op.attributes["dimensions"]), "add")
+    nan = ops.splat(math.nan, found)
+    op.results[0].replace_all_uses_with(ops.select(ops.compare(met, 0, "NE"), nan, found))
+    op.erase()
 
 
 def _alter(op: ir.Operation) -> None:

@@ -100,6 +100,8 @@ class Body:
     """Bytes that a call of native code works in, beside XLA's temporaries."""
     callbacks: tuple[Callable, ...] = ()
     """What calls of Python in the module run, by the `index` that they have."""
+    as_jax: bool = False
+    """Whether NaN may be lost between devices, as in jax."""
     prelude: str | None = None
     """The call after which a thread computes with denormal numbers (`reactant.native.denormals`)."""
 
@@ -133,8 +135,8 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
         return Body(_for_xla(module, excess, contract), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
                     None if native is None else _for_xla(native, excess, contract), general,
-                    0 if native is None else _workspace(native),
-                    tuple(callbacks), prelude if denormals.concerned(native or module) else None)
+                    0 if native is None else _workspace(native), tuple(callbacks), excess,
+                    prelude if denormals.concerned(native or module) else None)
 
 
 def _workspace(native: ir.Module) -> int:
@@ -196,12 +198,12 @@ def _evaluate(*arguments: Any, body: Body) -> list[Any]:
 
 
 def _lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
-    return _inlined(ctx, arguments, body, _elsewhere(body.bytecode, "other"))
+    return _inlined(ctx, arguments, body, _elsewhere(_for_devices(ctx, body, body.bytecode), "other"))
 
 
 def _lower_on_gpu(vendor: str) -> Callable[..., Sequence[ir.Value]]:
     def lower(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
-        return _inlined(ctx, arguments, body, _elsewhere(body.bytecode, vendor))
+        return _inlined(ctx, arguments, body, _elsewhere(_for_devices(ctx, body, body.bytecode), vendor))
     return lower
 
 
@@ -226,7 +228,23 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
     bytecode = body.native or body.bytecode
     if b"lapack_" in bytecode:      # not known yet where a program comes from a file
         initialize_lapack()
-    return _inlined(ctx, arguments, body, _on_cpu(bytecode, body.prelude is not None))
+    return _inlined(ctx, arguments, body, _on_cpu(_for_devices(ctx, body, bytecode), body.prelude is not None))
+
+
+def _for_devices(ctx: jax_mlir.LoweringRuleContext, body: Body, bytecode: bytes) -> bytes:
+    """The module for as many devices as the program is compiled for."""
+    count = getattr(ctx.module_context.axis_context, "num_devices", 1)
+    return bytecode if count == 1 or body.as_jax else _over_devices(bytecode)
+
+
+@lru_cache(maxsize=64)
+def _over_devices(bytecode: bytes) -> bytes:
+    if not any(name in bytecode for name in nan_extremes.CONCERNED):
+        return bytecode
+    with context.building():
+        module = modules.parse(bytecode)
+        made = nan_extremes.over_devices(module)
+        return bytecode if made is module else modules.bytecode(made)
 
 
 @lru_cache(maxsize=64)
