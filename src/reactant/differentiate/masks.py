@@ -3,18 +3,22 @@
 Such a zero stays zero whatever the slopes behind it are, also infinite ones or no numbers: what `where` masks out stays
 out. A zero that is a value, like sinh(sqrt(x)) at 0, times an infinite slope is no number, as in forward mode.
 
-The mask is read off the program that makes the cotangent: through what is done element by element, as far as a choice.
-Where it is made otherwise (sums of parts, loops, seeds), its elements that are zero there count.
+The mask is read off the program that makes the cotangent: as far as a choice, through what is done element by element,
+through what moves elements, and of sums, products of matrices and the like through the dimensions that they keep apart
+(`mask_places`): a choice for a whole array or for its rows is one for all that is made of it or of them. Where a mask
+is lost in such an op, in a loop or between parts that are put beside each other, and in seeds, elements that are zero
+count.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field
 from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
+from reactant.differentiate.mask_places import MOVED, SAME_PLACES, Atom, atom_of, follower, spread, through, word_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.records import dataclass
@@ -24,8 +28,8 @@ Mask: TypeAlias = "bool | Test"
 
 @dataclass(frozen=True)
 class Test:
-    """A mask that depends on what a value of booleans says there: a node of an ordered decision diagram, whose tests
-    have rising numbers on each path, so that masks which are the same function are equal."""
+    """A mask that depends on what an atom says there: a node of an ordered decision diagram, whose tests have rising
+    numbers on each path, so that masks which are the same function are equal."""
 
     number: int
     yes: Mask
@@ -34,12 +38,13 @@ class Test:
 
 BUDGET = 256
 """How many ops behind a cotangent are looked at."""
-PLACED = ("pad", "concatenate", "scatter", "dynamic_update_slice", "optimization_barrier", "select_and_scatter",
-          "custom_call")
+PLACED = ("pad", "concatenate", "scatter", "dynamic_update_slice", "select_and_scatter", "custom_call")
 """Ops that put zeros, or nobody knows what, beside what they are given."""
-SAME_PLACES = ("multiply", "divide", "negate", "add", "subtract", "complex", "real", "imag", "conj", "convert",
-               "reduce_precision")
-"""Ops whose results are zero where all that they are given is. (All others: nowhere, if that is zero nowhere.)"""
+WITH_DATA = tuple(f"stablehlo.{name}" for name in (
+    "dot_general", "convolution", "reduce", "reduce_window", "scatter", "select_and_scatter", "cholesky",
+    "triangular_solve", "custom_call", "optimization_barrier"))
+"""Ops whose cotangents are made with data beyond element by element: zeros do not stay zeros where these are infinite.
+"""
 LARGEST = 24
 """How many tests a mask may have; beyond, values are tested."""
 FEW = 3
@@ -56,6 +61,8 @@ class _Program:
     searches: dict[bool, _Search] = field(default_factory=dict)
     kept: dict[ir.Value, bool] = field(default_factory=dict)
     """What `kept_zero` has made: whether of an exact mask."""
+    doubtful: set[ir.Value] = field(default_factory=set)
+    """What loops carry on from cotangents with a mask."""
 
 
 _programs: list[_Program] = []
@@ -79,18 +86,61 @@ def forget() -> None:
         _programs[-1].kept.clear()
 
 
-def unchosen(g: ir.Value, exact: bool = False) -> ir.Value | bool:
-    """Where a cotangent is zero for that reason: booleans of its shape, or all of them. exact: only where a choice says
-    so, no test of values."""
+def _search(exact: bool) -> _Search:
     program = _programs[-1]
     search = program.searches.setdefault(exact, _Search(program, exact))
     search.left = BUDGET
-    return search.built(search.zero(g), shape_of(g))
+    return search
 
 
 def kept_zero(g: ir.Value, moved: ir.Value, exact: bool = False) -> ir.Value:
-    """What was made of a cotangent element by element, but zero where nothing of that was chosen."""
-    mask = unchosen(g, exact)
+    """What was made of a cotangent element by element, but zero where nothing of that was chosen. exact: only where a
+    choice says so, no test of values unless a choice may be lost."""
+    search = _search(exact)
+    mask = search.zero(g)
+    made = search.built(mask, shape_of(g))
+    if isinstance(made, bool) or search.by_choices(mask) == mask or search.is_one_value(mask, shape_of(g)):
+        return _zero_where(made, moved, exact)
+    # Values are tested among others: what is finite there stays, for it has a derivative (`signs` knows single tests).
+    lost = ops.and_(ops.broadcast_in_dim(made, shape_of(moved), range(len(shape_of(made)))),
+                    ops.compare(moved, moved, "NE"))
+    return ops.select(lost, ops.splat(0, moved), moved)
+
+
+def settled(g: ir.Value) -> ir.Value:
+    """A cotangent that was made with data: zero where nothing was chosen, whatever these are."""
+    search = _search(True)
+    return _zero_where(search.built(search.by_choices(search.zero(g)), shape_of(g)), g, True)
+
+
+def chosen_factor(g: ir.Value, factor: ir.Value, dimensions: Mapping[int, int]) -> ir.Value:
+    """A factor that is contracted with a cotangent, but zero where it meets only what was not chosen. dimensions: of
+    the cotangent -> of the factor, those that are contracted and those of batches."""
+    search = _search(True)
+    mask = search.moved(search.by_choices(search.zero(g)), through(dimensions))
+    if isinstance(search.moved(mask, through({})), Test):          # `settled` has what holds of the whole
+        return factor
+    made = search.built(mask, shape_of(factor))
+    return factor if isinstance(made, bool) else ops.select(made, ops.splat(0, factor), factor)
+
+
+def common(cotangents: Iterable[ir.Value]) -> ir.Value | bool:
+    """Whether nothing was chosen of any of them, as one boolean: then nothing is of what is made of them alone."""
+    search = _search(True)
+    found: Mask = True
+    for g in cotangents:
+        found = search.choice(found, search.moved(search.by_choices(search.zero(g)), through({})), False)
+    return search.built(found, ())
+
+
+def carried_on(inits: Sequence[ir.Value], arguments: Sequence[ir.Value]) -> None:
+    """Cotangents that a loop gets, and what stands for them inside: zeros there count where masks are lost."""
+    search = _search(True)
+    if any(mask != search.moved(mask, through({})) for mask in map(search.zero, inits)):   # else `common` has it
+        _programs[-1].doubtful.update(arguments)
+
+
+def _zero_where(mask: ir.Value | bool, moved: ir.Value, exact: bool) -> ir.Value:
     if isinstance(mask, bool):
         return ops.splat(0, moved) if mask else moved
     result = ops.select(mask, ops.splat(0, moved), moved)
@@ -103,8 +153,9 @@ class _Search:
         self.program, self.exact, self.left = program, exact, BUDGET
         self.found: dict[ir.Value, Mask] = {}
         self.linear: dict[ir.Value, bool] = {}
-        self.tests: list[ir.Value] = []
-        self.numbers: dict[ir.Value, int] = {}
+        self.atoms: list[Atom] = []
+        self.numbers: dict[Atom, int] = {}
+        self.narrowed: dict[ir.Value, Atom] = {}
         self.of_values: set[int] = set()
 
     # -- what is zero
@@ -113,14 +164,16 @@ class _Search:
         if g not in self.found:
             self.left -= 1
             mask = self._zero(g)
-            self.found[g] = self.of_value(g) if self.is_large(mask) else mask
+            self.found[g] = self.of_value(g, True) if self.is_large(mask) else mask
         return self.found[g]
 
     def _zero(self, g: ir.Value) -> Mask:
         op = ops.maker(g)
-        if op is None or self.left < 0 or len(op.results) != 1 or len(op.regions) and op.name != "stablehlo.reduce":
+        if op is None:
+            return self.of_value(g, g in self.program.doubtful)
+        word = word_of(op)
+        if self.left < 0 or len(op.regions) and word not in ("reduce", "reduce_window", "scatter"):
             return self.of_value(g)
-        word = op.name.removeprefix("stablehlo.")
         if word == "constant":
             known = ops.constant_value(g)
             return self.of_value(g) if known is None or known.any() and not known.all() else not known.any()
@@ -128,24 +181,31 @@ class _Search:
             mask = self.zero(op.operands[2])
             known = self.program.kept[g] == self.exact and len(self.tests_of(mask)) > FEW
             return self.test(op.operands[0]) if known else mask
-        if word == "select" and shape_of(op.operands[0]) == shape_of(g):
+        if word == "select":
             return self.choice(self.test(op.operands[0]), self.zero(op.operands[1]), self.zero(op.operands[2]))
+        if word == "optimization_barrier":
+            return self.zero(op.operands[list(op.results).index(g)])
         if word == "concatenate" and not any(self.zero(x) for x in op.operands):
             return False
-        varied = [x for x in op.operands if self.depends(x)]
-        if not varied or word in PLACED:
-            return self.of_value(g)
-        given = [self.zero(x) for x in varied]
-        if word in SAME_PLACES:
-            both = given[0]
-            for each in given[1:]:
-                both = self.choice(both, each, False)
-            return both
-        return self.of_value(g) if any(given) else False
+        varied = [i for i, x in enumerate(op.operands) if self.depends(x)]
+        return self.made_of(g, op, varied) if varied else self.of_value(g)
 
-    def of_value(self, g: ir.Value) -> Mask:
-        """Where it is zero, for whatever reason."""
-        if self.exact:
+    def made_of(self, g: ir.Value, op: ir.Operation, varied: Sequence[int]) -> Mask:
+        """The mask of what is made linearly of some operands: where those have no part in it that was chosen."""
+        word, given = word_of(op), [self.zero(op.operands[i]) for i in varied]
+        both: Mask = True
+        for i, mask in zip(varied, given, strict=True):
+            both = self.choice(both, self.moved(mask, follower(op, i)), False)
+        if word in SAME_PLACES or word in MOVED or both is True:
+            return both
+        lost = any(isinstance(mask, Test) for mask in given)
+        if word in PLACED or any(given):
+            return self.choice(both, True, self.of_value(g, lost))
+        return False
+
+    def of_value(self, g: ir.Value, lost: bool = False) -> Mask:
+        """Where it is zero, for whatever reason. lost: a choice may be that."""
+        if self.exact and not lost:
             return False
         found = self.test(ops.compare(g, ops.splat(0, g), "EQ"))
         self.of_values.add(found.number)
@@ -154,10 +214,15 @@ class _Search:
     # -- masks
 
     def test(self, booleans: ir.Value) -> Test:
-        if booleans not in self.numbers:
-            self.numbers[booleans] = len(self.tests)
-            self.tests.append(booleans)
-        return Test(self.numbers[booleans], True, False)
+        if booleans not in self.narrowed:
+            self.narrowed[booleans] = atom_of(booleans)
+        return self.atom(self.narrowed[booleans])
+
+    def atom(self, atom: Atom) -> Test:
+        if atom not in self.numbers:
+            self.numbers[atom] = len(self.atoms)
+            self.atoms.append(atom)
+        return Test(self.numbers[atom], True, False)
 
     def choice(self, test: Mask, yes: Mask, no: Mask) -> Mask:
         """`yes` where `test` holds, else `no`."""
@@ -174,6 +239,30 @@ class _Search:
         found = self.choice(*where(True)), self.choice(*where(False))
         return found[0] if found[0] == found[1] else Test(number, *found)
 
+    def moved(self, mask: Mask, follow: Callable[[Atom], Atom | None]) -> Mask:
+        """What a mask says elsewhere: it holds where it does whatever atoms say that do not get there."""
+        known: dict[int, Test | None] = {}
+        masks: dict[Mask, Mask] = {}
+
+        def found(each: Mask) -> Mask:
+            if isinstance(each, bool):
+                return each
+            if each not in masks:
+                if each.number not in known:
+                    after = follow(self.atoms[each.number])
+                    known[each.number] = None if after is None else self.atom(after)
+                    if after is not None and each.number in self.of_values:
+                        self.of_values.add(self.numbers[after])
+                test, yes, no = known[each.number], found(each.yes), found(each.no)
+                masks[each] = self.choice(yes, no, False) if test is None else self.choice(test, yes, no)
+            return masks[each]
+        return found(mask)
+
+    def by_choices(self, mask: Mask) -> Mask:
+        """Where a mask holds whatever the tests of values say."""
+        values = {self.atoms[number] for number in self.of_values}
+        return self.moved(mask, lambda atom: None if atom in values else atom)
+
     def tests_of(self, mask: Mask) -> set[int]:
         """The tests that it has; some of them, if there are too many."""
         waiting, seen = [mask], set[int]()
@@ -188,11 +277,24 @@ class _Search:
         seen = self.tests_of(mask)
         return len(seen) > LARGEST or len(seen & self.of_values) > 1
 
+    def is_one_value(self, mask: Mask, shape: tuple[int, ...]) -> bool:
+        """Whether it is the test of one value for each element."""
+        return isinstance(mask, Test) and (mask.yes, mask.no) == (True, False) and mask.number in self.of_values \
+            and shape_of(self.atoms[mask.number][0]) == shape
+
     def built(self, mask: Mask, shape: tuple[int, ...]) -> ir.Value | bool:
-        """As a value of the program."""
+        """As a value of the program: of a shape, or one boolean for all of it."""
         if isinstance(mask, bool):
             return mask
-        test, yes, no = self.tests[mask.number], self.built(mask.yes, shape), self.built(mask.no, shape)
+        over = sorted({d for number in self.tests_of(mask) for d in self.atoms[number][1]})
+        made = self._built(mask, shape, over)
+        return made if not over or isinstance(made, bool) else spread((made, tuple(over)), shape, range(len(shape)))
+
+    def _built(self, mask: Mask, shape: tuple[int, ...], over: Sequence[int]) -> ir.Value | bool:
+        if isinstance(mask, bool):
+            return mask
+        test = spread(self.atoms[mask.number], shape, over)
+        yes, no = self._built(mask.yes, shape, over), self._built(mask.no, shape, over)
         if isinstance(yes, bool) and isinstance(no, bool):
             return test if yes else ops.not_(test)
         if isinstance(yes, bool):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.differentiate import masks
 from reactant.differentiate.activity import block_ops, blocks_of, captured
 from reactant.differentiate.adjoints import Adjoints
 from reactant.differentiate.declare import zeros
@@ -84,7 +85,7 @@ class Replayed:
         scratch = ops.create("stablehlo.case", [], [], regions=1)
         block = scratch.regions[0].blocks.append(*(v.type for v in inits))
         with ir.InsertionPoint(block):
-            results = self.reversed_turn(block)
+            results = self.reversed_turn(block, inits[1:])
             stack = self.with_states(block)
             ops.create("stablehlo.return", [], [*results, *stack])
         stack = self.forward_stack() if isinstance(self.scope, (Known, StateScope)) else self.first_stack()
@@ -114,9 +115,10 @@ class Replayed:
 
     # -- one turn
 
-    def reversed_turn(self, block: ir.Block) -> list[ir.Value]:
+    def reversed_turn(self, block: ir.Block, inits: Sequence[ir.Value]) -> list[ir.Value]:
         """The sweep over turn `left - 1`: the turns left, and the adjoints, before it."""
         left, *values = block.arguments
+        masks.carried_on(inits, values)
         self.turn = ops.subtract(left, 1)
         self.begin, place = anchor(), anchor()
         self.states = StateScope(self.loop, self.turn, self.scope, place, self.sweep.aliases)

@@ -148,9 +148,7 @@ class Reverse:
     def _step(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         sweep = self._with_code(op)
         if sweep is not None:
-            masks.forget()
-            sweep(op, scope, adjoint)
-            masks.forget()
+            self._as_a_whole(sweep, op, scope, adjoint)
             return
         terms = added(op)
         if terms is not None:
@@ -163,8 +161,26 @@ class Reverse:
         found = None if rule.reverse is None else rule.reverse(call, cotangents, wanted)
         if found is None:
             found = _transposed(rule, call, cotangents, wanted)
+        if op.name in masks.WITH_DATA:
+            found = [masks.settled(each) if isinstance(each, ir.Value) else each for each in found]
         for operand, each in zip(op.operands, found, strict=True):
             self.add(adjoint, operand, each)
+
+    def _as_a_whole(self, sweep: Callable[[ir.Operation, Any, Adjoints], None], op: ir.Operation, scope: Any,
+                    adjoint: Adjoints) -> None:
+        """Sweep over an op that has code of its own: where nothing was chosen of its results, it adds nothing."""
+        unchosen = masks.common([adjoint[r] for r in op.results if r in adjoint])
+        varied = [] if isinstance(unchosen, bool) else \
+            [v for v in dict.fromkeys([*op.operands, *captured(op)]) if v in self.active]
+        adjoint.settle(varied)
+        before = {v: adjoint.get(v) for v in varied}
+        masks.forget()
+        sweep(op, scope, adjoint)
+        for v, g in before.items():
+            after = adjoint.get(v)
+            if after is not None and after != g:
+                adjoint[v] = ops.select(unchosen, zeros(after) if g is None else g, after)
+        masks.forget()
 
     def _added(self, op: ir.Operation, terms: Sequence[Term], scope: Any, adjoint: Adjoints) -> None:
         """`x[window] += y`: the adjoint of x stays, that of y is its window."""
@@ -281,6 +297,7 @@ class Reverse:
             return early.result if early is not None else ops.constant(bound.most, "int64")
 
         def step(turns: ir.Value, *values: ir.Value) -> list[ir.Value]:
+            masks.carried_on(inits, values)
             turn = ops.subtract(ops.subtract(count(), 1), turns)
             place = anchor()
             scopes.append(LoopScope(op, bound.most, turn, scope, place, self.aliases))

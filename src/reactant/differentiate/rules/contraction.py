@@ -8,6 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear
+from reactant.differentiate.masks import chosen_factor
 from reactant.differentiate.rules.matrices import solver_of, triangle
 from reactant.ir import ops
 from reactant.ir.matrices import adjoint, matmul, swapped
@@ -30,6 +31,7 @@ def _transpose_side(call: Call, g: ir.Value, side: int) -> ir.Value:
     count = len(batch[mine])
     offset = count + (len(free_mine) if side == 0 else 0)          # where the other's free dimensions are in g
     in_g = [offset + i for i in range(len(free_other))]
+    factor = chosen_factor(g, factor, {**dict(zip(in_g, free_other, strict=True)), **dict(enumerate(batch[other]))})
     made = ops.dot_general(g, ops.convert(factor, dtype_of(g)), contracting_dims=(in_g, free_other),
                            batching_dims=(list(range(count)), list(batch[other])),
                            precision=call.op.attributes["precision_config"]

@@ -124,7 +124,7 @@ def _root_times(call: Call, g: ir.Value, product: Any) -> ir.Value | None:
     """g / (2 y). At 0 that is infinite; of a sum of squares it is 0: the root is a norm, smallest there."""
     y = call.results[0]
     if _near_zero(call) and not is_complex(dtype_of(y)) and _is_sum_of_squares(call.inputs[0], CHAIN):
-        return times(slope_of_norm(y, 0.5), g)
+        return product(slope_of_norm(y, 0.5), g)
     return product(_over(0.5, y), g, _near_zero(call))
 
 
