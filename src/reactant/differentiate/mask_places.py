@@ -29,15 +29,19 @@ DEPTH = 8
 
 # ---- what booleans depend on ---------------------------------------------------------------------------------------
 
-def atom_of(booleans: ir.Value) -> Atom:
+Originals: TypeAlias = Mapping[ir.Value, ir.Value]
+"""What values stand for that are put in place later: those of the program that is differentiated."""
+
+
+def atom_of(booleans: ir.Value, originals: Originals) -> Atom:
     """Booleans without the dimensions along which they are certainly the same."""
     made = ops.made_by(booleans, "broadcast_in_dim")
     if made is not None:
-        inner, dimensions = atom_of(made.operands[0])
+        inner, dimensions = atom_of(made.operands[0], originals)
         into = attr.decode(made.attributes["broadcast_dimensions"])
         return ordered(inner, [into[d] for d in dimensions])
     shape = shape_of(booleans)
-    kept = sorted(_varying(booleans, DEPTH))
+    kept = sorted(_varying(booleans, originals, DEPTH))
     if len(kept) == len(shape):
         return booleans, tuple(kept)
     narrow = ops.slice(booleans, [0] * len(shape), [n if d in kept else 1 for d, n in enumerate(shape)])
@@ -56,8 +60,9 @@ def spread(atom: Atom, shape: Sequence[int], dimensions: Sequence[int]) -> ir.Va
     return ops.broadcast_in_dim(booleans, [shape[d] for d in dimensions], [list(dimensions).index(d) for d in own])
 
 
-def _varying(value: ir.Value, depth: int) -> set[int]:
+def _varying(value: ir.Value, originals: Originals, depth: int) -> set[int]:
     """Dimensions along which a value may differ."""
+    value = originals.get(value, value)
     shape = shape_of(value)
     every = {d for d, n in enumerate(shape) if n != 1}
     op = ops.maker(value) if depth and every else None
@@ -66,17 +71,17 @@ def _varying(value: ir.Value, depth: int) -> set[int]:
     word = word_of(op)
     if word == "constant":
         known = ops.constant_value(value)
-        return set() if known is not None and known.size and (known == known.flat[0]).all() else every
+        return every if known is None else {d for d in every if (known != known.take([0], d)).any()}
     if word == "iota":
         return every & {int(ir.IntegerAttr(op.attributes["iota_dimension"]).value)}
     if word == "broadcast_in_dim":
         into = attr.decode(op.attributes["broadcast_dimensions"])
-        return {into[d] for d in _varying(op.operands[0], depth - 1)}
+        return {into[d] for d in _varying(op.operands[0], originals, depth - 1)}
     if word in ("transpose", "reshape"):
-        moved, inner = _dimensions(op, 0), _varying(op.operands[0], depth - 1)
+        moved, inner = _dimensions(op, 0), _varying(op.operands[0], originals, depth - 1)
         return {moved[d] for d in inner} if inner <= moved.keys() else every
     if op.name in ops.ELEMENTWISE:
-        return set().union(*(_varying(x, depth - 1) for x in op.operands))
+        return set().union(*(_varying(x, originals, depth - 1) for x in op.operands))
     return every
 
 
@@ -102,7 +107,7 @@ def follower(op: ir.Operation, number: int) -> Callable[[Atom], Atom | None]:
         if word == "reshape":
             shape = shape_of(op.operands[0])
             whole = spread(atom, shape, range(len(shape)))
-            return atom_of(ops.reshape(whole, shape_of(op.results[0])))
+            return atom_of(ops.reshape(whole, shape_of(op.results[0])), {})
         return None
     return follow
 
@@ -209,6 +214,29 @@ def _transformed(op: ir.Operation, number: int, before: tuple[int, ...]) -> dict
     return {d: d for d in range(len(before) - len(attr.decode(op.attributes["fft_length"])))}
 
 
+def _gathered(op: ir.Operation, number: int, before: tuple[int, ...]) -> dict[int, int]:
+    numbers, sizes = attr.decode(op.attributes["dimension_numbers"]), attr.decode(op.attributes["slice_sizes"])
+    return {} if number else {**_beside(op, numbers.offset_dims, numbers.operand_batching_dims,
+                                        numbers.start_indices_batching_dims, numbers.index_vector_dim),
+                              **_windowed(before, sizes, numbers.offset_dims,
+                                          (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims))}
+
+
+def _beside(op: ir.Operation, windows: Sequence[int], batch: Sequence[int], of_indices: Sequence[int],
+            vector: int) -> dict[int, int]:
+    """Batches of a gather: dimensions of its operand -> those of its result."""
+    outer = [d for d in range(len(shape_of(op.results[0]))) if d not in windows]
+    places = [d for d in range(len(shape_of(op.operands[1]))) if d != vector]
+    return {d: outer[places.index(i)] for d, i in zip(batch, of_indices, strict=True)}
+
+
+def _windowed(before: Sequence[int], sizes: Sequence[int], windows: Sequence[int], without: Sequence[int]
+              ) -> dict[int, int]:
+    """Dimensions that a gather takes from end to end."""
+    inside = [d for d in range(len(before)) if d not in without]
+    return {d: w for d, w in zip(inside, windows, strict=True) if sizes[d] == before[d]}
+
+
 _DIMENSIONS: dict[str, Callable[[ir.Operation, int, tuple[int, ...]], dict[int, int]]] = {
     "transpose": _transposed, "broadcast_in_dim": _broadcast, "reshape": _reshaped, "reduce": _reduced,
     "reduce_window": _windows, "dot_general": _product, "fft": _transformed, "cholesky": _matrices,
@@ -216,7 +244,7 @@ _DIMENSIONS: dict[str, Callable[[ir.Operation, int, tuple[int, ...]], dict[int, 
     "pad": lambda op, number, before: {} if number else _whole("edge_padding_low", "edge_padding_high",
                                                                "interior_padding")(op, number, before),
     "dynamic_slice": _extents, "dynamic_update_slice": _extents, "concatenate": _others("dimension"),
-    "reverse": _others("dimensions"),
+    "reverse": _others("dimensions"), "gather": _gathered,
 }
 
 

@@ -22,6 +22,7 @@ from reactant.differentiate.mask_places import MOVED, SAME_PLACES, Atom, atom_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.records import dataclass
+from reactant.rewrite.site import captures
 
 Mask: TypeAlias = "bool | Test"
 
@@ -40,6 +41,7 @@ BUDGET = 256
 """How many ops behind a cotangent are looked at."""
 PLACED = ("pad", "concatenate", "scatter", "dynamic_update_slice", "select_and_scatter", "custom_call")
 """Ops that put zeros, or nobody knows what, beside what they are given."""
+WITH_CODE = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 WITH_DATA = tuple(f"stablehlo.{name}" for name in (
     "dot_general", "convolution", "reduce", "reduce_window", "scatter", "select_and_scatter", "cholesky",
     "triangular_solve", "custom_call", "optimization_barrier"))
@@ -63,6 +65,7 @@ class _Program:
     """What `kept_zero` has made: whether of an exact mask."""
     doubtful: set[ir.Value] = field(default_factory=set)
     """What loops carry on from cotangents with a mask."""
+    originals: dict[ir.Value, ir.Value] = field(default_factory=dict)
 
 
 _programs: list[_Program] = []
@@ -77,6 +80,18 @@ def made_from(block: ir.Block, count: int, seeds: Sequence[ir.Value]) -> Iterato
         yield
     finally:
         _programs.pop()
+
+
+def stands_for(value: ir.Value, original: ir.Value) -> None:
+    """A value of the program under construction that is put in place later, and what that is in the old one."""
+    if _programs:
+        _programs[-1].originals[value] = original
+
+
+def placed(value: ir.Value) -> None:
+    """What `stands_for` was told of is gone."""
+    if _programs:
+        _programs[-1].originals.pop(value, None)
 
 
 def forget() -> None:
@@ -164,7 +179,7 @@ class _Search:
         if g not in self.found:
             self.left -= 1
             mask = self._zero(g)
-            self.found[g] = self.of_value(g, True) if self.is_large(mask) else mask
+            self.found[g] = self.by_choices_or_value(mask, g, True) if self.is_large(mask) else mask
         return self.found[g]
 
     def _zero(self, g: ir.Value) -> Mask:
@@ -172,7 +187,7 @@ class _Search:
         if op is None:
             return self.of_value(g, g in self.program.doubtful)
         word = word_of(op)
-        if self.left < 0 or len(op.regions) and word not in ("reduce", "reduce_window", "scatter"):
+        if self.left < 0:
             return self.of_value(g)
         if word == "constant":
             known = ops.constant_value(g)
@@ -187,21 +202,27 @@ class _Search:
             return self.zero(op.operands[list(op.results).index(g)])
         if word == "concatenate" and not any(self.zero(x) for x in op.operands):
             return False
-        varied = [i for i, x in enumerate(op.operands) if self.depends(x)]
-        return self.made_of(g, op, varied) if varied else self.of_value(g)
+        return self.made_of(g, op)
 
-    def made_of(self, g: ir.Value, op: ir.Operation, varied: Sequence[int]) -> Mask:
-        """The mask of what is made linearly of some operands: where those have no part in it that was chosen."""
-        word, given = word_of(op), [self.zero(op.operands[i]) for i in varied]
-        both: Mask = True
-        for i, mask in zip(varied, given, strict=True):
-            both = self.choice(both, self.moved(mask, follower(op, i)), False)
+    def made_of(self, g: ir.Value, op: ir.Operation) -> Mask:
+        """The mask of what is made linearly of cotangents: where those have no part in it that was chosen."""
+        word = word_of(op)
+        varied = [(x, follower(op, i)) for i, x in enumerate(op.operands) if self.depends(x)]
+        varied += [(x, through({})) for x in captures(op) if self.depends(x)]
+        given, both = [self.zero(x) for x, _ in varied], self.choice(bool(varied), True, False)
+        for mask, (_, follow) in zip(given, varied, strict=True):
+            both = self.choice(both, self.moved(mask, follow), False)
         if word in SAME_PLACES or word in MOVED or both is True:
             return both
         lost = any(isinstance(mask, Test) for mask in given)
-        if word in PLACED or any(given):
-            return self.choice(both, True, self.of_value(g, lost))
+        if word in PLACED or any(given) or not varied or op.name in WITH_CODE:
+            return self.by_choices_or_value(both, g, lost)
         return False
+
+    def by_choices_or_value(self, mask: Mask, g: ir.Value, lost: bool) -> Mask:
+        """Where a mask holds whatever values are, or a value is zero: that says what the tests of other values say."""
+        found = self.by_choices(mask)
+        return self.choice(False if self.is_large(found) else found, True, self.of_value(g, lost))
 
     def of_value(self, g: ir.Value, lost: bool = False) -> Mask:
         """Where it is zero, for whatever reason. lost: a choice may be that."""
@@ -215,7 +236,7 @@ class _Search:
 
     def test(self, booleans: ir.Value) -> Test:
         if booleans not in self.narrowed:
-            self.narrowed[booleans] = atom_of(booleans)
+            self.narrowed[booleans] = atom_of(booleans, self.program.originals)
         return self.atom(self.narrowed[booleans])
 
     def atom(self, atom: Atom) -> Test:
@@ -318,5 +339,5 @@ class _Search:
             return False
         if isinstance(value.owner, ir.Block):
             return value.owner != program.block or ir.BlockArgument(value).arg_number >= program.count
-        return value in program.seeds or self.left < 0 or any(
-            self.depends(x) for x in value.owner.operation.operands)
+        op = value.owner.operation
+        return value in program.seeds or self.left < 0 or any(self.depends(x) for x in (*op.operands, *captures(op)))

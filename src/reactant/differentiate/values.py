@@ -13,6 +13,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from reactant.differentiate import masks
 from reactant.differentiate.activity import block_ops, captured
 from reactant.ir import modules
 
@@ -32,6 +33,12 @@ def stand_in(kind: ir.Type) -> ir.Operation:
 def replace(op: ir.Operation, value: ir.Value) -> None:
     """Put a value in place of a stand-in."""
     op.result.replace_all_uses_with(value)
+    erase(op)
+
+
+def erase(op: ir.Operation) -> None:
+    """Take a stand-in away."""
+    masks.placed(op.result)
     op.erase()
 
 
@@ -80,6 +87,7 @@ class Scope:
                 self.known[value] = modules.clone_with(value.owner.operation, {}).result
                 return self.known[value]
             made = stand_in(value.type)
+        masks.stands_for(made.result, value)
         self.wanted[value], self.known[value] = made, made.result
         return made.result
 
@@ -89,7 +97,7 @@ class Scope:
         for value, made in self.wanted.items():
             current = self.aliases.of(value)
             if not used(made.result):
-                made.erase()
+                erase(made)
             elif current in found:
                 replace(made, found[current].result)
             else:
