@@ -7,6 +7,7 @@ from reactant.errors import (
     ConstantWriteError,
     ControlFlowError,
     LeakError,
+    LeftToJaxWarning,
     NotDifferentiable,
     ReactantError,
     UnsupportedError,
@@ -26,11 +27,11 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
-           "LeakError", "NotDifferentiable", "ReactantError", "RecompilationWarning", "UnsupportedError", "array",
-           "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "code_hlo", "code_xla", "cuda",
-           "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian",
-           "jit", "jvp", "kernel", "linearize", "llvm", "load", "stop_gradient", "value_and_grad", "verify", "vjp",
-           "vmap"]
+           "LeakError", "LeftToJaxWarning", "NotDifferentiable", "ReactantError", "RecompilationWarning",
+           "UnsupportedError", "array", "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "code_hlo",
+           "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
+           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "stop_gradient",
+           "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

@@ -216,8 +216,11 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
           keep_original: bool = False) -> JaxLowered:
     """Import the module of one call and run our passes. `keeping` is the function under `jax_way.importer`.
 
-    Raises `CannotImport` where the call has to be left to `jax.jit`.
+    Raises `CannotImport` where the call has to be left to `jax.jit`, `Failed` where a pass fails on it, and
+    `UnknownPass` for names that the options have and nobody else.
     """
+    passes = pipelines.resolve(pipeline_of(options))
+    pipelines.require_known(options)
     if settings.reason:
         raise jax_way.CannotImport(settings.reason)
     leaves, _, static = argument_leaves(settings, args, kwargs)
@@ -231,7 +234,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
         original = modules.bytecode(imported.module) if keep_original else None
         begun = time.perf_counter()
         with _refusing():
-            report = pipelines.run(imported.module, pipeline_of(options), options=options)
+            report = pipelines.run(imported.module, passes, options=options)
         times.passes = time.perf_counter() - begun
     donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)
     return JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)
@@ -249,7 +252,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except ReactantError as error:
-        raise jax_way.CannotImport(f"a pass failed: {error}") from error
+        raise jax_way.Failed(f"a pass failed: {error}") from error
 
 
 def usable(imported: jax_way.Imported) -> tuple[int, ...]:

@@ -94,6 +94,11 @@ class NotDifferentiable(ReactantError, NotImplementedError):
     """An op on the way from the arguments to the results has no derivative; names the op and the user's line."""
 
 
+class LeftToJaxWarning(RuntimeWarning):
+    """A JAX function runs as `jax.jit` runs it, because a pass or XLA failed on our program: a defect of ours. Given
+    once for each function and reason."""
+
+
 class ListTooLong(ReactantError, MemoryError):
     """More elements than there is room for were appended to a list whose length nothing bounds."""
 

@@ -1,6 +1,8 @@
 """`reactant.jit` of JAX functions: calls as `jax.jit` takes them, compiled once for each of its signatures."""
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,7 +11,7 @@ import jax
 import numpy as np
 
 from reactant.api import FOR_JAX, Jitted
-from reactant.errors import ReactantError
+from reactant.errors import LeftToJaxWarning, ReactantError
 from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
@@ -40,6 +42,7 @@ class JaxJitted(Jitted):
         self.settings = settings_of(self.jitted)
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
         self._shortcut = Shortcut()
+        self._told: set[str] = set()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The shortest way comes first, and written out: jax.jit's own call of a small function takes 3 us.
@@ -93,6 +96,7 @@ class JaxJitted(Jitted):
             return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
                                       keep_original=True)
         except CannotImport as refused:
+            self._tell(refused)
             return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -123,6 +127,16 @@ class JaxJitted(Jitted):
         """Why calls made so far were left to `jax.jit`, each reason once."""
         return list(dict.fromkeys(entry.reason for entry in self._entries.values() if entry.reason))
 
+    def _tell(self, refused: Exception) -> None:
+        """Warn where something of ours failed. (What only JAX can run is no failure.)"""
+        from reactant.frontends.jax import Failed
+        with self._lock:
+            if not isinstance(refused, Failed) or str(refused) in self._told:
+                return
+            self._told.add(str(refused))
+        warnings.warn(f"{self._name} is left to jax.jit, as correct and without our passes: {refused}",
+                      LeftToJaxWarning, stacklevel=_levels_to_the_user())
+
     @cached_property
     def _importer(self) -> Any:
         from reactant.frontends.jax import importer
@@ -135,17 +149,20 @@ class JaxJitted(Jitted):
     def _compile_call(self, key: tuple, args: tuple, kwargs: dict) -> JaxCompiled:
         with collecting_later():
             from reactant import compiled_jax
-            from reactant.frontends.jax import CannotImport
+            from reactant.frontends.jax import CannotImport, Failed
         entry: JaxCompiled
         try:
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).program()
             entry.prepare(args, kwargs)
         except CannotImport as refused:
+            self._tell(refused)
             entry = compiled_jax.LeftToJax(self.jitted, str(refused))
         except jax.errors.JaxRuntimeError as refused:
             if self.options.xla:
                 raise                          # the user's compile options are not for jax.jit to drop
-            entry = compiled_jax.LeftToJax(self.jitted, f"XLA refuses the simplified program: {refused}")
+            failed = Failed(f"XLA refuses the simplified program: {refused}")
+            self._tell(failed)
+            entry = compiled_jax.LeftToJax(self.jitted, str(failed))
         with self._lock:
             return self._entries.setdefault(key, entry)
 
@@ -160,6 +177,14 @@ class JaxJitted(Jitted):
             args, kwargs = _plain((args, kwargs))
             return self(*args, **kwargs)
         return self.jitted(*args, **kwargs)
+
+
+def _levels_to_the_user() -> int:
+    """The `stacklevel` for whoever asks, so that a warning names the line that called us."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("reactant."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _kinds(leaves: list[Any]) -> tuple | None:

@@ -7,6 +7,7 @@
 """
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import field
 from functools import cache
@@ -42,6 +43,24 @@ def admits(options: CompileOptions, rule: Rule) -> bool:
     return ((rule.changes is None or rule.changes in options.allow)
             and (rule.assumes is None or options.finite)
             and not {rule.name, rule.family, rule.qualified} & set(options.without))
+
+
+def require_known(options: CompileOptions) -> None:
+    """Raises `UnknownPass` where the options leave out what there is not."""
+    if options.without:
+        known = _names_of_rules(len(registry.rules()))
+        for name in options.without:
+            if name not in known:
+                close = difflib.get_close_matches(str(name), known, 3)
+                meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+                raise UnknownPass(f"without={name!r}: no family or rule is called so.{meant} Families: "
+                                  f"{', '.join(registry.families())}.")
+
+
+@cache
+def _names_of_rules(declared: int) -> frozenset[str]:
+    """All that `without` may name; `declared`, how many rules there are, keeps the cache honest."""
+    return frozenset((*registry.families(), *(n for rule in registry.rules() for n in (rule.name, rule.qualified))))
 
 
 @dataclass(frozen=True)
@@ -161,9 +180,11 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     verify: check the module after every pass and every rewrite; an error names the pass and the rule.
     report: one to write into; its `limit` bounds the number of rewrites.
     settled: rules that fire nowhere in the module, if it has no dead op and no two equal ones (`Report.settled`).
-    Raises `UnknownPass` for a name nobody has, `RewriteError` where a rule fails (it names the rule).
+    Raises `UnknownPass` for a name nobody has (of a pass, or of what the options leave out), `RewriteError` where a
+    rule fails (it names the rule).
     """
     options = options or CompileOptions()
+    require_known(options)
     report = report if report is not None else Report()
     with building(), collecting_later(), target_costs.target(options.target):
         _run(module, resolve(passes), options, verify, report, settled)

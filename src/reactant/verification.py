@@ -27,6 +27,22 @@ class Difference:
 
 
 @dataclass
+class Deviation:
+    """How far two arrays are apart where they agree: the largest difference, as a part of the largest element."""
+
+    path: str
+    index: tuple[int, ...]
+    size: float
+    ulps: float
+    """The same in units of the last place of the largest element."""
+
+    def __str__(self) -> str:
+        at = f" at {list(self.index)}" if self.index else ""
+        kind = "rounding only" if self.ulps <= ROUNDING else "within the tolerance"
+        return f"{kind}, at most {self.size:.2g} of an array's scale: {self.path}{at}"
+
+
+@dataclass
 class Verification:
     """What `verify` found; true when nothing differs."""
 
@@ -35,6 +51,8 @@ class Verification:
     differences: list[Difference] = field(default_factory=list)
     raised: str = ""
     """The exception that both runs ended with."""
+    largest: Deviation | None = None
+    """Of the arrays that agree, where they are not the same to the last bit; None where all are."""
 
     def __bool__(self) -> bool:
         return not self.differences
@@ -42,19 +60,33 @@ class Verification:
     def __str__(self) -> str:
         if not self.differences:
             ended = f"; both raise {self.raised}" if self.raised else ""
-            return f"{self.name}: compiled and plain agree ({self.compared} values compared{ended})."
+            apart = f"; {self.largest}" if self.largest is not None else ""
+            return f"{self.name}: compiled and plain agree ({self.compared} values compared{ended}{apart})."
         lines = [f"{self.name}: {len(self.differences)} of {self.compared} values differ"]
         return "\n".join([*lines, *(f"  {d}" for d in self.differences)])
 
     __repr__ = __str__
+
+    def note(self, path: str, apart: Apart) -> None:
+        """Keep the largest deviation."""
+        if apart.ulps and (self.largest is None or apart.ulps > self.largest.ulps):
+            self.largest = Deviation(path, apart.worst, apart.size, apart.ulps)
+
+
+ROUNDING = 64
+"""Differences of so many units in the last place of an array's largest element are rounding: sums of other orders,
+transforms and products of matrices leave as much where the result is near zero."""
 
 
 def verify(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Verification:
     """Run `function` plainly and compiled on copies of the arguments and compare everything the caller can see:
     results, contents of arguments, and the exception if one is raised.
 
-    Floats are compared with `rtol` and `atol` (`rtol` is raised to 8 units in the last place of smaller dtypes), NaN
-    equals NaN; everything else exactly, dtypes, shapes and types included.
+    Floats agree where they differ by at most `rtol` of the element (raised to 8 units in the last place of smaller
+    dtypes), by `atol`, or by 64 units in the last place of the array's largest element: near zero, that is what
+    rounding leaves of sums and products of the others. NaN equals NaN, and infinities are the same ones, whatever the
+    tolerances. Everything else is compared exactly, dtypes, shapes and types included. The text says "rounding only"
+    where that is all, and which element differs most.
     """
     compiled = as_jitted(function)
     if isinstance(compiled, BoundJitted):
@@ -102,9 +134,11 @@ def _compare(a: Any, b: Any, path: str, rtol: float, atol: float, found: Verific
             _compare(value, others[key], f"{path}{key}", rtol, atol, found)
         return
     found.compared += 1
-    difference = reason(a, b, rtol, atol)
+    difference, apart = _compared(a, b, rtol, atol)
     if difference:
         found.differences.append(Difference(path, difference))
+    elif apart is not None:
+        found.note(path, apart)
 
 
 def _parts(x: Any) -> Iterator[tuple[str, Any]]:
@@ -123,31 +157,86 @@ def _brief(x: Any) -> str:
 
 def reason(a: Any, b: Any, rtol: float, atol: float) -> str:
     """Why two leaves differ, or nothing."""
+    return _compared(a, b, rtol, atol)[0]
+
+
+def _compared(a: Any, b: Any, rtol: float, atol: float) -> tuple[str, Apart | None]:
+    """Why two leaves differ, or nothing, and how far floats are apart."""
     if any(getattr(x, "is_deleted", bool)() for x in (a, b)):      # donated
-        return ""
+        return "", None
     if isinstance(a, jax.Array) and jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
         a, b = jax.random.key_data(a), jax.random.key_data(b)
     if hasattr(b, "block_until_ready"):
         a, b = np.asarray(a), np.asarray(b)
     if type(a) is not type(b):
-        return f"plain gives {type(a).__name__}, compiled {type(b).__name__}"
+        return f"plain gives {type(a).__name__}, compiled {type(b).__name__}", None
     if not isinstance(a, (np.ndarray, np.generic, float, complex)):
-        return "" if a is b or a == b else f"plain gives {a!r}, compiled {b!r}"
+        return "" if a is b or a == b else f"plain gives {a!r}, compiled {b!r}", None
     a, b = np.asarray(a), np.asarray(b)
     if (a.shape, a.dtype) != (b.shape, b.dtype):
-        return f"plain gives {a.dtype}{list(a.shape)}, compiled {b.dtype}{list(b.shape)}"
-    if a.dtype.kind not in "fc":
-        wrong = a != b
-    else:
-        rtol = max(rtol, 8 * float(np.finfo(a.dtype).eps))
-        with np.errstate(all="ignore"):
-            wrong = ~np.isclose(b, a, rtol=rtol, atol=atol, equal_nan=True)
+        return f"plain gives {a.dtype}{list(a.shape)}, compiled {b.dtype}{list(b.shape)}", None
+    if a.dtype.names:
+        fields = ((name, *_compared(a[name], b[name], rtol, atol)) for name in a.dtype.names)
+        return next(((f"field '{name}': {text}", None) for name, text, _ in fields if text), ("", None))
+    apart = Apart(a, b, rtol, atol) if jax.dtypes.issubdtype(a.dtype, np.inexact) else None
+    wrong = a != b if apart is None else apart.wrong
     if not wrong.any():
-        return ""
+        return "", apart
     where = tuple(int(i) for i in np.argwhere(wrong)[0])
     text = (f"{int(wrong.sum())} of {a.size} elements differ, first at {list(where)}: plain {a[where]!r}, "
             f"compiled {b[where]!r}")
-    if a.dtype.kind in "fc":
+    return text if apart is None else text + apart.described(), apart
+
+
+class Apart:
+    """Two arrays of floats of one shape and dtype, and which elements of them differ."""
+
+    def __init__(self, a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> None:
+        eps = float(jax.numpy.finfo(a.dtype).eps)
+        if a.dtype.itemsize < (16 if a.dtype.kind == "c" else 8):       # halves: their differences overflow
+            a, b = (x.astype(complex if a.dtype.kind == "c" else float) for x in (a, b))
         with np.errstate(all="ignore"):
-            text += f", largest difference {np.nanmax(np.abs(a - b)):.3g}"
-    return text
+            finite = np.isfinite(a) & np.isfinite(b)
+            self.strange = ~finite & ~_same(a, b)
+            self.by = np.where(finite, np.abs(a - b), 0)
+            self.scale = float(np.max(np.abs(a), initial=0, where=finite))
+            self.rounding = eps * self.scale
+            allowed = atol + np.maximum(max(rtol, 8 * eps) * np.where(finite, np.abs(a), 0), ROUNDING * self.rounding)
+            self.wrong = self.strange | (self.by > allowed)
+
+    @property
+    def worst(self) -> tuple[int, ...]:
+        """Where the largest difference is; () of a single number."""
+        return tuple(int(i) for i in np.unravel_index(np.argmax(self.by), self.by.shape)) if self.by.size else ()
+
+    @property
+    def largest(self) -> float:
+        """The largest difference of finite elements."""
+        return float(np.max(self.by, initial=0))
+
+    @property
+    def size(self) -> float:
+        """The largest difference over the largest element."""
+        return self.largest / self.scale if self.scale else float(self.largest > 0)
+
+    @property
+    def ulps(self) -> float:
+        """It in units of the last place of the largest element."""
+        return self.largest / self.rounding if self.rounding else float("inf") if self.largest else 0.0
+
+    def described(self) -> str:
+        """The size of what differs."""
+        text = ""
+        if self.largest:
+            at = f" at {list(self.worst)}" if self.worst else ""
+            text = f", largest difference {self.largest:.3g}{at}, {self.size:.2g} of the array's scale"
+        if count := int(self.strange.sum()):
+            text += f"; {count} infinite or no numbers in one of the two"
+        return text
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Elements that are the same infinities and NaN in the same parts."""
+    if a.dtype.kind == "c":
+        return _same(a.real, b.real) & _same(a.imag, b.imag)
+    return (a == b) | np.isnan(a) & np.isnan(b) | np.isfinite(a) & np.isfinite(b)

@@ -128,6 +128,14 @@ def settled(g: ir.Value) -> ir.Value:
     return _zero_where(search.built(search.by_choices(search.zero(g)), shape_of(g)), g, True)
 
 
+def settled_apart(g: ir.Value, made: ir.Value, dimensions: Iterable[int]) -> ir.Value:
+    """What was made of a cotangent with data, each index in some dimensions of that index alone."""
+    search = _search(True)
+    mask = search.moved(search.by_choices(search.zero(g)), through({d: d for d in dimensions}))
+    unchosen = search.built(mask, shape_of(made))
+    return made if isinstance(unchosen, bool) else ops.select(unchosen, ops.splat(0, made), made)
+
+
 def chosen_factor(g: ir.Value, factor: ir.Value, dimensions: Mapping[int, int]) -> ir.Value:
     """A factor that is contracted with a cotangent, but zero where it meets only what was not chosen. dimensions: of
     the cotangent -> of the factor, those that are contracted and those of batches."""

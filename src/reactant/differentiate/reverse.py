@@ -178,7 +178,7 @@ class Reverse:
         sweep(op, scope, adjoint)
         for v, g in before.items():
             after = adjoint.get(v)
-            if after is not None and after != g:
+            if after is not None and (g is None or after != g):
                 adjoint[v] = ops.select(unchosen, zeros(after) if g is None else g, after)
         masks.forget()
 

@@ -27,6 +27,10 @@ class CannotImport(Exception):
     """Why a call is left to `jax.jit`."""
 
 
+class Failed(CannotImport):
+    """Something of ours failed on a call: it is left to `jax.jit`, and the user is told."""
+
+
 class NotImported(UnsupportedError):
     """A JAX function that cannot be a part of a program of ours; `reason` says what stands in the way."""
 

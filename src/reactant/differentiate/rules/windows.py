@@ -20,6 +20,7 @@ from reactant.differentiate.declare import (
     tangents_of,
     zeros,
 )
+from reactant.differentiate.masks import settled_apart
 from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, body_of_region, evaluated_body
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -237,7 +238,8 @@ def _scan_reverse(call: Call, g: ir.Value) -> list[Contribution] | None:
         return None
     carried, entered = _steps(call, scan)
     arriving = _recurrence(_shifted(carried, scan.dimension, scan.from_end, 0), g, scan.dimension, not scan.from_end)
-    return [ops.multiply(entered, arriving), None]
+    others = [d for d in range(len(shape_of(g))) if d != scan.dimension]
+    return [settled_apart(g, ops.multiply(entered, arriving), others), None]
 
 
 derivative("reduce_window", _window_forward, _window_reverse)
