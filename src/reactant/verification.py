@@ -35,10 +35,11 @@ class Deviation:
     size: float
     ulps: float
     """The same in units of the last place of the largest element."""
+    is_rounding: bool
 
     def __str__(self) -> str:
         at = f" at {list(self.index)}" if self.index else ""
-        kind = "rounding only" if self.ulps <= ROUNDING else "within the tolerance"
+        kind = "rounding only" if self.is_rounding else "within the tolerance"
         return f"{kind}, at most {self.size:.2g} of an array's scale: {self.path}{at}"
 
 
@@ -70,10 +71,10 @@ class Verification:
     def note(self, path: str, apart: Apart) -> None:
         """Keep the largest deviation."""
         if apart.ulps and (self.largest is None or apart.ulps > self.largest.ulps):
-            self.largest = Deviation(path, apart.worst, apart.size, apart.ulps)
+            self.largest = Deviation(path, apart.worst, apart.size, apart.ulps, apart.ulps <= apart.few)
 
 
-ROUNDING = 64
+ROUNDING, ROUNDING_OF_HALVES = 64, 8
 """Differences of so many units in the last place of an array's largest element are rounding: sums of other orders,
 transforms and products of matrices leave as much where the result is near zero."""
 
@@ -83,10 +84,10 @@ def verify(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 
     results, contents of arguments, and the exception if one is raised.
 
     Floats agree where they differ by at most `rtol` of the element (raised to 8 units in the last place of smaller
-    dtypes), by `atol`, or by 64 units in the last place of the array's largest element: near zero, that is what
-    rounding leaves of sums and products of the others. NaN equals NaN, and infinities are the same ones, whatever the
-    tolerances. Everything else is compared exactly, dtypes, shapes and types included. The text says "rounding only"
-    where that is all, and which element differs most.
+    dtypes), by `atol`, or by 64 units in the last place of the array's largest element (8 of 16-bit floats): near zero,
+    that is what rounding leaves of sums and products of the others. NaN equals NaN, and infinities are the same ones,
+    whatever the tolerances. Everything else is compared exactly, dtypes, shapes and types included. The text says
+    "rounding only" where that is all, and which element differs most.
     """
     compiled = as_jitted(function)
     if isinstance(compiled, BoundJitted):
@@ -193,6 +194,7 @@ class Apart:
 
     def __init__(self, a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> None:
         eps = float(jax.numpy.finfo(a.dtype).eps)
+        self.few = ROUNDING if eps < 1e-4 else ROUNDING_OF_HALVES
         if a.dtype.itemsize < (16 if a.dtype.kind == "c" else 8):       # halves: their differences overflow
             a, b = (x.astype(complex if a.dtype.kind == "c" else float) for x in (a, b))
         with np.errstate(all="ignore"):
@@ -201,7 +203,7 @@ class Apart:
             self.by = np.where(finite, np.abs(a - b), 0)
             self.scale = float(np.max(np.abs(a), initial=0, where=finite))
             self.rounding = eps * self.scale
-            allowed = atol + np.maximum(max(rtol, 8 * eps) * np.where(finite, np.abs(a), 0), ROUNDING * self.rounding)
+            allowed = atol + np.maximum(max(rtol, 8 * eps) * np.where(finite, np.abs(a), 0), self.few * self.rounding)
             self.wrong = self.strange | (self.by > allowed)
 
     @property
