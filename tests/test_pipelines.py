@@ -64,6 +64,12 @@ def test_unknown_names():
         pipelines.run(module(program), 3)
 
 
+def test_unknown_names_to_leave_out():
+    with pytest.raises(pipelines.UnknownPass, match=r"without='power_tow': no family or rule is called so. Did you "
+                                                    r"mean 'power_two'.*Families: .*arithmetic"):
+        pipelines.run(module(program), "simplify", options=CompileOptions(without=("shape", "power_tow")))
+
+
 def test_names_lists_everything():
     names = pipelines.names()
     assert {"default", "simplify", "cse", "shape", "transpose_of_transpose"} <= set(names)

@@ -15,7 +15,8 @@ class CompileOptions:
     """Options of `reactant.jit`. Unknown names and values raise.
 
     optimize: True for the default pipeline, False for none, or names of pipelines, families or single patterns.
-    without: names of families or patterns that are left out.
+    without: names of families or patterns that are left out. Names that nobody has raise `UnknownPass` when the
+        function is compiled.
     allow: rewrites that change the last places admitted beside exact ones: "rounding" (the new form is as accurate),
         "association" (it may lose accuracy: sums in another order, factored products), "contraction" (of a product that
         something is added to, only the sum is rounded: then a*a - b*b at a = b need not be 0).

@@ -47,20 +47,15 @@ def admits(options: CompileOptions, rule: Rule) -> bool:
 
 def require_known(options: CompileOptions) -> None:
     """Raises `UnknownPass` where the options leave out what there is not."""
-    if options.without:
-        known = _names_of_rules(len(registry.rules()))
-        for name in options.without:
-            if name not in known:
-                close = difflib.get_close_matches(str(name), known, 3)
-                meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-                raise UnknownPass(f"without={name!r}: no family or rule is called so.{meant} Families: "
-                                  f"{', '.join(registry.families())}.")
-
-
-@cache
-def _names_of_rules(declared: int) -> frozenset[str]:
-    """All that `without` may name; `declared`, how many rules there are, keeps the cache honest."""
-    return frozenset((*registry.families(), *(n for rule in registry.rules() for n in (rule.name, rule.qualified))))
+    if not options.without:
+        return
+    known = {*registry.families(), *(n for rule in registry.rules() for n in (rule.name, rule.qualified))}
+    for name in options.without:
+        if name not in known:
+            close = difflib.get_close_matches(str(name), sorted(known), 3)
+            meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise UnknownPass(f"without={name!r}: no family or rule is called so.{meant} Families: "
+                              f"{', '.join(registry.families())}.")
 
 
 @dataclass(frozen=True)

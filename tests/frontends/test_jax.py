@@ -23,6 +23,7 @@ import reactant
 from reactant import compiled_jax
 from reactant.frontends import jax_recognition
 from reactant.jax_functions import JaxJitted
+from reactant.pipelines import UnknownPass
 from reactant.runtime import direct
 
 Pair = namedtuple("Pair", "first second")
@@ -391,16 +392,41 @@ def test_failures_of_ours_are_left_to_jax(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(compiled_jax.pipelines, "run", failing)
         ours = reactant.jit(helper)
-        assert_same(jax.jit(helper)(X), ours(X))
+        with pytest.warns(reactant.LeftToJaxWarning, match="helper is left to jax.jit, .*: a pass failed: a rule is "
+                          "wrong") as said:
+            assert_same(jax.jit(helper)(X), ours(X))
+        assert [warning.filename for warning in said] == [__file__]
         assert ours.reasons == ["a pass failed: a rule is wrong"]
+        ours(np.ones((2, 2), np.float32))           # the same reason again is not said (warnings are errors)
+        assert ours.lower(X).reason == "a pass failed: a rule is wrong"
+        with pytest.warns(reactant.LeftToJaxWarning, match="a rule is wrong"):
+            reactant.vmap(helper)(X)
 
     def refusing(*_, **__):
         raise jax.errors.JaxRuntimeError("no such thing")
     with monkeypatch.context() as patch:
         patch.setattr(direct.Direct, "compile", refusing)
         ours = reactant.jit(helper)
-        assert_same(jax.jit(helper)(X), ours(X))
+        with pytest.warns(reactant.LeftToJaxWarning, match="XLA refuses the simplified program: no such thing"):
+            assert_same(jax.jit(helper)(X), ours(X))
         assert ours.reasons == ["XLA refuses the simplified program: no such thing"]
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"without": ("power_tow",)}, "without='power_tow': no family or rule is called so"),
+    ({"optimize": "simplfy"}, "no pipeline, family, rule or pass is called 'simplfy'"),
+    ({"optimize": ("shape", "arithmetics")}, "no pipeline, family, rule or pass is called 'arithmetics'")])
+@pytest.mark.parametrize("call", [
+    lambda options: reactant.jit(helper, **options)(X),
+    lambda options: reactant.jit(helper, **options).lower(X),
+    lambda options: reactant.vmap(helper, **options)(X),
+    lambda options: reactant.explain(reactant.jit(helper, **options), X),
+    lambda options: reactant.jit(jax.jit(helper, compiler_options={"xla_cpu_enable_fast_math": False}), **options)(X),
+    lambda options: reactant.jit(lambda x: np.sin(x), **options)(X)],               # a NumPy function
+    ids=["call", "lower", "vmap", "explain", "left to jax.jit", "numpy"])
+def test_names_that_nobody_has_raise(call, options, message):
+    with pytest.raises(UnknownPass, match=message):
+        call(options)
 
 
 def test_compile_options_of_the_user_are_not_dropped():
