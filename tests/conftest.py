@@ -7,6 +7,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from jaxlib.mlir import ir
 
 os.environ["REACTANT_CALIBRATION"] = "off"
 
@@ -47,6 +48,32 @@ def sample(items):
         if table in met and zlib.crc32(item.name.encode()) % every and not item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.slow)
         met.add(table)
+
+
+def erase_unused(op, erase=ir.Operation.erase):
+    """MLIR frees what is erased whether or not something still uses it: the heap is damaged, and ends the process later."""
+    for each in values_of(op.operation):
+        for use in each.uses:
+            user = use.owner.operation
+            while user is not None and user != op.operation:
+                user = user.parent and user.parent.operation
+            if user is None or each in op.operation.results:
+                raise AssertionError(f"{op.name} is erased, and {use.owner.name} (at {use.owner.location}) still uses "
+                                     f"{each}")
+    erase(op)
+
+
+def values_of(op):
+    """All values that go with an op."""
+    yield from op.results
+    for region in op.regions:
+        for block in region.blocks:
+            yield from block.arguments
+            for each in block.operations:
+                yield from values_of(each.operation)
+
+
+ir.Operation.__mro__[1].erase = erase_unused
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant.ir import context, modules, ops, types
+from reactant.ir import attributes, context, modules, ops, types
 
 CALL, CONFIG, LENT = "stablehlo.custom_call", "backend_config", "lent"
 
@@ -40,82 +39,62 @@ def with_lent(bytecode: bytes, lengths: dict[int, int], offsets: Sequence[int] |
         module = modules.parse(bytecode)
         main = modules.function(module)
         block = main.regions[0].blocks[0]
-        old = list(block.arguments)
-        inputs = [types.tensor_type((lengths[i],), types.dtype_of(a)) if i in lengths else a.type
-                  for i, a in enumerate(old)]
-        if offsets is None:
-            inputs.append(types.tensor_type((len(lengths),), np.dtype(np.int64)))
+        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+            _lend(block, lengths, offsets)
         results = list(ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value).results)
-        with ir.InsertionPoint(main), ir.Location.unknown():
-            made = func_dialect.FuncOp("main", ir.FunctionType.get(inputs, results))
-        new = made.add_entry_block()
-        with ir.InsertionPoint(new), ir.Location.unknown():
-            _Moved(old, new, lengths, offsets).move(list(block.operations))
-        main.erase()
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([a.type for a in block.arguments],
+                                                                               results))
+        for name in ("arg_attrs", "res_attrs"):
+            if name in main.attributes:
+                del main.attributes[name]
         return modules.bytecode(module)
 
 
-class _Moved:
-    """Copies a function's ops to one whose arguments lie in bigger memory."""
+def _lend(block: ir.Block, lengths: dict[int, int], offsets: Sequence[int] | None) -> None:
+    """Give arguments their new types: calls that may read them in place do, wherever they are (a loop's body uses
+    arguments from outside), everything else gets them cut out."""
+    arguments = [block.arguments[index] for index in lengths]
+    starts: list[ir.Value | int]
+    if offsets is None:
+        told = block.add_argument(types.tensor_type((len(lengths),), np.dtype(np.int64)), ir.Location.unknown())
+        starts = [ops.reshape(ops.slice(told, (k,), (k + 1,)), ()) for k in range(len(lengths))]
+    else:
+        starts = list(offsets)
+    start_of = dict(zip(arguments, starts, strict=True))
+    shapes = {argument: types.shape_of(argument) for argument in arguments}
+    calls: list[ir.Operation] = []
+    others: dict[ir.Value, list[tuple[ir.Operation, int]]] = {}
+    for argument in arguments:
+        for use in argument.uses:
+            user = use.owner.operation
+            if use.operand_number >= lent_operands(user):
+                others.setdefault(argument, []).append((user, use.operand_number))
+            elif user not in calls:
+                calls.append(user)
+    for argument, length in zip(arguments, lengths.values(), strict=True):
+        argument.set_type(types.tensor_type((length,), types.dtype_of(argument)))
+    for argument, uses in others.items():
+        part = _cut_out(argument, start_of[argument], shapes[argument])
+        for user, number in uses:
+            user.operands[number] = part
+    for call in calls:
+        given = list(call.operands)
+        call.operands[len(given) - 1] = _together([start_of.get(v, 0) for v in given[:lent_operands(call)]])
+        call.attributes["operand_layouts"] = attributes.row_major([v.type for v in call.operands])
 
-    def __init__(self, old: list[ir.Value], new: ir.Block, lengths: dict[int, int],
-                 offsets: Sequence[int] | None) -> None:
-        self.arguments = list(new.arguments)
-        self.place = {old[index]: k for k, index in enumerate(lengths)}
-        self.flat = {old[index]: self.arguments[index] for index in lengths}
-        self.offsets = offsets
-        self.mapping = {a: self.arguments[i] for i, a in enumerate(old) if a not in self.flat}
-        for argument, whole in self.flat.items():
-            if any(use.operand_number >= lent_operands(use.owner.operation) for use in argument.uses):
-                self.mapping[argument] = self.sliced(argument, whole)
 
-    def start(self, argument: ir.Value) -> ir.Value | int:
-        """The element an argument starts at."""
-        k = self.place[argument]
-        if self.offsets is not None:
-            return self.offsets[k]
-        return ops.reshape(ops.slice(self.arguments[-1], (k,), (k + 1,)), ())
+def _cut_out(whole: ir.Value, start: ir.Value | int, shape: Sequence[int]) -> ir.Value:
+    """An argument out of the memory around it."""
+    count = types.size(shape)
+    flat = ops.slice(whole, (start,), (start + count,)) if isinstance(start, int) else \
+        ops.dynamic_slice(whole, [start], (count,))
+    return ops.reshape(flat, shape)
 
-    def sliced(self, argument: ir.Value, whole: ir.Value) -> ir.Value:
-        """The argument cut out of its memory."""
-        shape, start = types.shape_of(argument), self.start(argument)
-        count = types.size(shape)
-        flat = ops.slice(whole, (start,), (start + count,)) if isinstance(start, int) else \
-            ops.dynamic_slice(whole, [start], (count,))
-        return ops.reshape(flat, shape)
 
-    def move(self, operations: list[ir.Operation]) -> None:
-        """Copy all ops; calls that may read their operands in place do."""
-        for each in operations:
-            op = each.operation
-            count = lent_operands(op)
-            given = list(op.operands)
-            where = [v for v in given[:count] if v in self.flat]
-            starts = self.starts(given[:count]) if where else None
-            copy = modules.clone_with(op, self.mapping)
-            if starts is None:
-                continue
-            for k, value in enumerate(given[:count]):
-                if value in self.flat:
-                    copy.operands[k] = self.flat[value]
-            copy.operands[len(given) - 1] = starts
-            self.lay_out(copy)
-
-    def starts(self, given: Sequence[ir.Value]) -> ir.Value:
-        """The vector of the elements at which a call's operands start."""
-        found = [self.start(v) if v in self.flat else 0 for v in given]
-        if all(isinstance(f, int) for f in found):
-            return ops.constant(np.array(found, np.int64), np.dtype(np.int64))
-        parts = [ops.constant(np.array([f], np.int64), np.dtype(np.int64)) if isinstance(f, int) else
-                 ops.reshape(f, (1,)) for f in found]
-        return ops.concatenate(parts, 0) if len(parts) > 1 else parts[0]
-
-    @staticmethod
-    def lay_out(op: ir.Operation) -> None:
-        """Row-major layouts for the operands as they are now."""
-        index = ir.IndexType.get()
-        made = []
-        for value in op.operands:
-            order = np.arange(ir.RankedTensorType(value.type).rank)[::-1].astype(np.int64)
-            made.append(ir.DenseIntElementsAttr.get(order, type=ir.RankedTensorType.get([len(order)], index)))
-        op.attributes["operand_layouts"] = ir.ArrayAttr.get(made)
+def _together(starts: Sequence[ir.Value | int]) -> ir.Value:
+    """The vector of the elements at which a call's operands start."""
+    if all(isinstance(start, int) for start in starts):
+        return ops.constant(np.array(starts, np.int64), np.dtype(np.int64))
+    parts = [ops.constant(np.array([start], np.int64), np.dtype(np.int64)) if isinstance(start, int) else
+             ops.reshape(start, (1,)) for start in starts]
+    return ops.concatenate(parts, 0) if len(parts) > 1 else parts[0]
