@@ -9,6 +9,8 @@ import jax
 import pytest
 from jaxlib.mlir import ir
 
+from reactant.native import bounds
+
 os.environ["REACTANT_CALIBRATION"] = "off"
 
 MAPS = Path("/proc/self/maps")
@@ -28,6 +30,10 @@ def pytest_addoption(parser):
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     sample(items)
+    if bounds.wanted():
+        for item in items:
+            if item.get_closest_marker("machine_code"):
+                item.add_marker(pytest.mark.skip(reason="native code is checked here"))
     yield                       # -m and -k
     if part := config.getoption("--part"):
         first, every = map(int, part.split("/"))
@@ -51,7 +57,7 @@ def sample(items):
 
 
 def erase_unused(op, erase=ir.Operation.erase):
-    """MLIR frees what is erased whether or not something still uses it: the heap is damaged, and ends the process later."""
+    """MLIR frees what is erased whether or not something still uses it: the heap is damaged, the process ends later."""
     for each in values_of(op.operation):
         for use in each.uses:
             user = use.owner.operation

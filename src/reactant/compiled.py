@@ -122,6 +122,7 @@ class Lowered:
         if platform != "cpu" or self.options.native == "never" or self.options.target not in (None, "cpu"):
             return None
         from reactant import loopnests
+        from reactant.native import bounds, red_zones
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:
@@ -133,7 +134,11 @@ class Lowered:
             pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start
         self.notes += found.notes if found is not None else ()
-        return found.module if found is not None else None
+        made = found.module if found is not None else None
+        if bounds.wanted():
+            made = made or modules.clone(self.module)
+            red_zones.around_lapack(made)
+        return made
 
     def _donated(self) -> tuple[int, ...]:
         return tuple(self.traced.written) if self.options.donate else ()

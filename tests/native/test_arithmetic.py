@@ -258,6 +258,7 @@ def test_other_roundings_are_refused():
     assert run("%r = arith.truncf %x0 to_nearest_even : f64 to f32", ["f64"], "f32", np.ones(3)).tolist() == [1, 1, 1]
 
 
+@pytest.mark.machine_code
 @pytest.mark.parametrize("kind, least", [("f32", "0xFF800000"), ("f64", "0xFFF0000000000000")])
 @pytest.mark.parametrize("name, sign", [("maximumf", 1), ("minimumf", -1)])
 def test_masked_extremes_are_vector_code(name, sign, kind, least):
@@ -291,6 +292,7 @@ def test_masked_extremes_are_vector_code(name, sign, kind, least):
     assert result[0] == -sign * np.inf
 
 
+@pytest.mark.machine_code
 def test_numbers_that_fit_become_integers_in_vector_code():
     function = elementwise("%r = arith.fptosi %x0 {native.fits} : f32 to i8", ["f32"], "i8")
     x = np.linspace(-128, 127, N, dtype=np.float32)
@@ -301,6 +303,7 @@ def test_numbers_that_fit_become_integers_in_vector_code():
     assert re.search(r"fptosi <\d+ x float>", text) and ".sat." not in text
 
 
+@pytest.mark.machine_code
 def test_short_loops_are_vector_code():
     """Also where the number of turns is no multiple of a vector's."""
     function = elementwise("%r = math.exp %x0 : f32", ["f32"], "f32", 13)

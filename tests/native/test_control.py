@@ -296,6 +296,7 @@ def test_unknown_operations_are_named():
         native.compile("func.func @f() { return }", "g")
 
 
+@pytest.mark.machine_code
 def test_independent_iterations_are_vector_code_whatever_the_arrays():
     """Pointers that change places in a loop may be any array to LLVM: 14 iterations would be one after the other."""
     def text(note):

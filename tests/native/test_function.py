@@ -243,6 +243,7 @@ def test_the_same_text_is_compiled_once():
     assert native.compile(ADD_ONE) is not native.compile(ADD_ONE, threads=False)
 
 
+@pytest.mark.machine_code
 def test_code_can_be_read():
     run = native.compile(ADD_ONE)
     assert "define void @entry" in run.as_llvm() and "x double>" in run.as_llvm(optimized=True)
@@ -306,6 +307,7 @@ def test_tiny_numbers_are_numbers(count):
     assert not xla.any()
 
 
+@pytest.mark.machine_code
 def test_settings():
     """Each changes what it says, and nothing changes unless it is asked for."""
     product_sum = """
@@ -342,6 +344,7 @@ def test_settings():
     assert "reactant.parallel" not in native.compile(ADD_ONE, threads=False).as_llvm()
 
 
+@pytest.mark.machine_code
 def test_hints_to_loops():
     text = """
     func.func @f(%a: memref<?xf64>) {

@@ -345,6 +345,7 @@ def test_barriers_of_the_whole_grid():
     np.testing.assert_array_equal(a, expected)
 
 
+@pytest.mark.machine_code
 def test_plain_kernel_larger_than_its_data():
     text = kernel("%a: memref<?xf64>, %o: memref<?xf64>, %n: index", """
     %inside = arith.cmpi slt, %g, %n : index

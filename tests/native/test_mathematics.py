@@ -172,6 +172,7 @@ def test_integer_powers():
     assert run("%r = math.ipowi %x0, %x1 : i64", ["i64", "i64"], "i64", x, n).tolist() == [1024, -27, -1, 1, 1, 0]
 
 
+@pytest.mark.machine_code
 @pytest.mark.parametrize("name", ["exp", "log", "sin", "cos", "powf", "tanh", "erf", "asin", "cbrt"])
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 def test_loops_with_functions_are_vector_code(name, kind):

@@ -47,6 +47,7 @@ func.func @f(%x: memref<40xf64>, %k: memref<40xf64>, %out: memref<40xf64>) {{
 """
 
 
+@pytest.mark.machine_code
 @pytest.mark.parametrize("second, again, given, parallel", [
     ("%two", "%a", "%a", True),         # they change places
     ("%two", "%b", "%a", False),        # what has just been stored is read

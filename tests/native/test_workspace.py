@@ -40,6 +40,7 @@ def compiled():
     return native.compile(REVERSED, roles=["in", "out", "out", "out"], worked_in=2)
 
 
+@pytest.mark.machine_code
 def test_callers_do_not_give_what_a_function_works_in():
     function = compiled()
     assert [a.role for a in function.arguments] == ["in", "out"] and function.workspace == 128
@@ -68,6 +69,7 @@ def test_threads_at_the_same_time_have_blocks_of_their_own():
     assert not wrong
 
 
+@pytest.mark.machine_code
 def test_no_memory_is_an_error():
     text = REVERSED.replace("%more: memref<8xf64>", "%more: memref<8xf64>, %huge: memref<1125899906842624xf64>")
     function = native.compile(text, roles=["in", "out", "out", "out", "out"], worked_in=3)

@@ -211,7 +211,7 @@ def _native(record: KernelRecord, module: ir.Module, reasons: tuple[str, ...],
     """Native code; `form` is the same as tensors, where it could be that as well."""
     with building():
         roles = ["inout" if isinstance(p, Buffer) and p.written else "in" for p in record.parameters]
-        compiled = native.compile_kernel(module, "kernel", roles=roles)
+        compiled = native.compile_kernel(module, "kernel", roles=roles, where=record.name)
     NATIVE_CALLS[compiled.target] = _no_derivative(record, reasons)
     if form is not None:
         NATIVE_FORMS[compiled.target] = form

@@ -63,7 +63,7 @@ def replaced(op: ir.Operation) -> str:
     moved = [k for k in needed if k not in places and (k != order.key or carried)]
     read = list(dict.fromkeys([order.key, *moved]))
     written = Sort(shape, dimension, order, dtypes, read, needed, sorted(places), carried, vector)
-    function = native.compile(modules.parse(written.text()), roles=written.roles)
+    function = native.compile(modules.parse(written.text()), roles=written.roles, where=f"sort at {op.location}")
     types = [op.results[k].type for k in needed] + [tensor_type((n,), d) for n, d in written.workspace]
     with ir.InsertionPoint(op), op.location:
         made = function.custom_call([op.operands[k] for k in read], types)

@@ -276,8 +276,9 @@ class Call:
         roles = ["in"] * inputs + ["out"] * (len(self.outputs) + len(self.written.workspace))
         needed = sum(b.size * b.dtype.itemsize for b in self.written.workspace)
         self.own = self.written.workspace if workspace.available() and needed >= workspace.LEAST else []
-        self.function = native.compile(modules.parse(self.written.text), roles=roles, worked_in=len(self.own))
         self.note = _note(ops, block, name)
+        self.function = native.compile(modules.parse(self.written.text), roles=roles, worked_in=len(self.own),
+                                       where=self.note)
         take_apart(block)
 
     def insert(self) -> dict[ir.Value, ir.Value]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import layout, numpy_sorts, reals
+from reactant.native import bounds, layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 from reactant.native.roots import note_exchange
@@ -323,7 +323,7 @@ def emit_call(f: Function, op: ir.Operation) -> None:
     operands = list(zip(flat_types(list(op.operands)), flat(f, list(op.operands)), strict=True))
     types = flat_types(list(op.results))
     if callee.startswith(numpy_sorts.PREFIX):
-        (_, pointer), (_, count) = operands[0], operands[-1]
+        pointer, count = _rows(f, op, operands[-1][1])
         sort = f.module.declare(callee, "i32", ("ptr", "i64", "ptr"))
         f.line(f"call i32 {sort}(ptr {pointer}, i64 {count}, ptr null)")
         return
@@ -343,6 +343,16 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         f.module.done.add(callee)
         emit_function(f.module, function)
     f.call_ours("@" + quoted("f." + callee), operands, list(op.results))
+
+
+def _rows(f: Function, op: ir.Operation, count: str) -> tuple[str, str]:
+    """Where a function of NumPy's puts elements in order, and how many."""
+    place = f.memory(op.operands[0])
+    if not bounds.active():
+        return place.pointer, count
+    nbytes = f.let(f"mul i64 {count}, {layout.nbytes(layout.in_memory(place.layout.number))}")
+    found = bounds.inside(f, place, place.pointer, nbytes, op)
+    return found, f.let(f"select i1 {f.let(f'icmp eq ptr {found}, {place.pointer}')}, i64 {count}, i64 0")
 
 
 @emits("cf.assert")

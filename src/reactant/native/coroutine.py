@@ -5,7 +5,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes as attr
-from reactant.native import engine, layout, meeting
+from reactant.native import bounds, engine, layout, meeting
 from reactant.native.control import emit_blocks
 from reactant.native.emission import Function, define_all, emits, flat, flat_types
 from reactant.native.meeting import BLOCK, DONE, GRID, POSITION, WARP, State
@@ -244,8 +244,9 @@ def emit_grid(f: Function, launch: Launch, arguments: list[ir.Value], each: str)
         for op, (base, width) in zip(launch.shared, places, strict=True):
             pointer = f.let(f"getelementptr i8, ptr {base}, i64 {f.let(f'mul i64 {number}, {width}')}")
             place = layout.memory(op.results[0].type)
+            limits = bounds.of_new(f, pointer, str(width), f"the shared {op.results[0].type}")
             f.define(op.results[0], *layout.parts_of(op.results[0].type, pointer, tuple(map(str, place.shape)),
-                                                     tuple(map(str, place.strides))))
+                                                     tuple(map(str, place.strides)), limits))
         if not handed:
             handed.extend(_define_thread(f, launch))
         _begin_threads(f, launch, block_index(f, launch, number), at(states, number, size),

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
-from reactant.native import layout, roots, widths
+from reactant.native import bounds, layout, roots, widths
 from reactant.native.sections import Section, sections
 from reactant.records import dataclass
 
@@ -48,6 +48,8 @@ class Settings:
     """Let a*b+c be one rounding, as a C compiler would; results then differ from NumPy's in the last place."""
     reassociate: bool = False
     """Let sums and products be taken in another order, so that reductions vectorise."""
+    bounds: bool = False
+    """Compare every access with the bounds of its buffer (`bounds`)."""
 
 
 @dataclass
@@ -62,6 +64,8 @@ class Module:
     metadata: list[str] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     """What `cf.assert` says, by status - 1."""
+    buffers: list[str] = field(default_factory=list)
+    """What checked code knows buffers by."""
     routines: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     done: set[str] = field(default_factory=set)
@@ -114,11 +118,17 @@ class Module:
             self.messages.append(message)
         return self.messages.index(message) + 1
 
+    def buffer_of(self, name: str) -> int:
+        """The number that checked code knows a buffer by."""
+        if name not in self.buffers:
+            self.buffers.append(name)
+        return self.buffers.index(name)
+
     def text(self) -> str:
         """The whole module as LLVM IR."""
         declared = [line for name, line in self.declared.items() if name not in self.routines]
-        return "\n\n".join(["\n".join(declared), *self.routines.values(), *self.definitions,
-                            "\n".join(self.metadata)]) + "\n"
+        routines = [*[bounds.ROUTINES] * self.settings.bounds, *self.routines.values()]
+        return "\n\n".join(["\n".join(declared), *routines, *self.definitions, "\n".join(self.metadata)]) + "\n"
 
 
 def quoted(name: str) -> str:

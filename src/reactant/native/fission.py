@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.native import layout
+from reactant.native import bounds, layout
 from reactant.native.control import Phis
 from reactant.native.emission import Function, define_all, flat
 from reactant.native.memory import counted, product
@@ -276,8 +276,9 @@ class Cutter:
             count *= extent or 0
         base = self.locals[value]
         pointer = f.let(f"getelementptr inbounds {kind}, ptr {base}, i64 {product(f, number, str(count))}")
+        limits = bounds.of_new(f, pointer, str(count * layout.nbytes(kind)), f"a thread's {value.type}")
         f.define(value, *layout.parts_of(value.type, pointer, tuple(map(str, place.shape)),
-                                         tuple(map(str, place.strides))))
+                                         tuple(map(str, place.strides)), limits))
 
     def make_local(self, op: ir.Operation) -> None:
         """Arrays of all threads for a local array."""

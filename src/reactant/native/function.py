@@ -20,6 +20,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import context, modules, types
 from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
+    bounds,
     control,
     coroutine,
     emission,
@@ -31,6 +32,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     memory,
     numpy_sorts,
     parallel,
+    red_zones,
     support,
     workspace,
 )
@@ -73,7 +75,7 @@ _lock = threading.RLock()
 
 def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | None = None, *,
             roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False,
-            reassociate: bool = False, distinct: bool = True, worked_in: int = 0) -> NativeFunction:
+            reassociate: bool = False, distinct: bool = True, worked_in: int = 0, where: str = "") -> NativeFunction:
     """Compile a function of an MLIR module (or its text) in the common form for this processor.
 
     function: which `func.func`; the first public one when not named.
@@ -84,6 +86,7 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
     reassociate: whether sums may be taken in another order.
     distinct: whether no two array arguments overlap; then loops vectorise without run-time tests.
     worked_in: how many arguments, the last ones, are memory to work in that no caller gives (`native.workspace`).
+    where: what the function is made of, in words; checked code (`native.bounds`) says it where it fails.
 
     The same text and settings give the same object. Raises `UnsupportedError` for ops outside the common form.
     """
@@ -94,22 +97,22 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
         symbols = _symbols(top)
         name, op = _chosen(symbols, function)
         chosen = _arguments(op, roles)
-        settings = emission.Settings(threads, contract, reassociate)
-        key = _key(top, name, settings, chosen, distinct, worked_in)
-        with _lock:
+        settings = emission.Settings(threads, contract, reassociate, bounds.wanted())
+        key = _key(top, name, settings, chosen, distinct, worked_in, where * settings.bounds)
+        with _lock, bounds.writing(settings.bounds):
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
                 inner, given = control.emit_function(made, op, [distinct] * len(chosen)), len(chosen) - worked_in
                 _compiled[key] = NativeFunction(name, key, chosen[:given], *_with_entry(
-                    made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]))
+                    made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]), made.buffers, where)
             return _compiled[key]
 
 
 def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function: str | None = None, *,
                    grid: Sequence[int] | None = None, block: Sequence[int] | None = None,
                    roles: Sequence[str] | None = None, threads: bool = True, contract: bool = False,
-                   coroutines: bool = False) -> NativeFunction:
+                   coroutines: bool = False, where: str = "") -> NativeFunction:
     """Compile one launch of a GPU kernel: a `func.func` that is one thread (see `reactant.native`).
 
     grid, block: sizes of the launch, one to three each; attributes `reactant.grid`, `reactant.block` where None.
@@ -124,14 +127,15 @@ def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function:
         name, op = _chosen(symbols, function)
         chosen = _arguments(op, roles)
         launch = kernel.launch_of(op, grid, block)
-        settings = emission.Settings(threads, contract)
-        key = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block, coroutines))
-        with _lock:
+        settings = emission.Settings(threads, contract, bounds=bounds.wanted())
+        key = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block, coroutines),
+                   where * settings.bounds)
+        with _lock, bounds.writing(settings.bounds):
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
                 _compiled[key] = NativeFunction(name, key, chosen, *_with_entry(
-                    made, op, chosen, kernel.emit_launch(made, launch, coroutines)))
+                    made, op, chosen, kernel.emit_launch(made, launch, coroutines)), made.buffers, where)
             return _compiled[key]
 
 
@@ -239,11 +243,12 @@ def _with_entry(module: emission.Module, op: ir.Operation, chosen: tuple[Argumen
                 lines.append(f"  %b{i} = icmp ne i8 %v{i}, 0")
             listed.append(f"{register} %{'b' if register == 'i1' else 'v'}{i}")
             continue
-        listed.append(f"ptr %d{i}")
+        listed += [f"ptr %d{i}", *_limits(lines, module, f"%d{i}", _count_of(lines, i, argument.dtype.itemsize),
+                                          f"argument {i} ({argument})")]
         if None in argument.shape:
             lines += [f"  %q{i} = getelementptr i64, ptr %counts, i64 {i}", f"  %n{i} = load i64, ptr %q{i}"]
             listed.append(f"i64 %n{i}")
-    places, nbytes = workspace.places(list(worked_in))
+    places, nbytes = workspace.places(list(worked_in), bounds.ZONE * module.settings.bounds)
     after: list[str] = []
     if worked_in:
         status = module.status_of(f"There is no memory for the {nbytes:,} bytes that a native function works in.")
@@ -253,14 +258,45 @@ def _with_entry(module: emission.Module, op: ir.Operation, chosen: tuple[Argumen
                   "work:", "  %begin = call ptr @reactant.begin(ptr %block)"]
         for k, place in enumerate(places):
             lines.append(f"  %w{k} = getelementptr i8, ptr %begin, i64 {place}")
-            listed.append(f"ptr %w{k}")
-        after = ["  call void @reactant.give(ptr %block)"]
+            listed += [f"ptr %w{k}", *_limits(lines, module, f"%w{k}", str(worked_in[k]), f"workspace {k}")]
+        if module.settings.bounds:
+            after = _with_zones(lines, module, places, worked_in)
+        after.append("  call void @reactant.give(ptr %block)")
         module.definitions.append(workspace.DECLARED)
     module.definitions.append("\n".join([
         "define void @entry(ptr %rt, ptr %pointers, ptr %counts) #0 {", *lines,
         f"  call void {inner}({', '.join(listed)})", *after, "  ret void", "}"]))
     module.definitions.append(f"attributes #0 = {{ {engine.attributes()} }}")
     return module.text(), module.messages, nbytes
+
+
+def _count_of(lines: list[str], index: int, itemsize: int) -> str:
+    """The bytes of an argument as the caller tells them; nothing where nobody asks."""
+    if not bounds.active():
+        return ""
+    lines += [f"  %cp{index} = getelementptr i64, ptr %counts, i64 {index}", f"  %c{index} = load i64, ptr %cp{index}",
+              f"  %cb{index} = mul i64 %c{index}, {itemsize}"]
+    return f"%cb{index}"
+
+
+def _limits(lines: list[str], module: emission.Module, pointer: str, nbytes: str, name: str) -> list[str]:
+    """The bounds of a buffer that the entry hands in, in checked code."""
+    if not bounds.active():
+        return []
+    mark = pointer[1:]
+    lines += [f"  %b.{mark} = ptrtoint ptr {pointer} to i64", f"  %e.{mark} = add i64 %b.{mark}, {nbytes}"]
+    return [f"i64 %b.{mark}", f"i64 %e.{mark}", f"i64 {module.buffer_of(name)}"]
+
+
+def _with_zones(lines: list[str], module: emission.Module, places: Sequence[int], sizes: Sequence[int]) -> list[str]:
+    """Fill the bytes behind each piece of the workspace; the lines that look at them again."""
+    after = []
+    for k, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        status = module.status_of(f"Something wrote behind workspace {k}, which has {size} bytes.")
+        lines += [f"  %z{k} = getelementptr i8, ptr %begin, i64 {place + size}",
+                  f"  call void @reactant.fill(ptr %z{k})"]
+        after.append(f"  call void @reactant.look(ptr %rt, ptr %z{k}, i32 {status})")
+    return after
 
 
 class NativeFunction:
@@ -271,8 +307,10 @@ class NativeFunction:
     """
 
     def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str],
-                 workspace: int = 0) -> None:
+                 workspace: int = 0, buffers: Sequence[str] = (), where: str = "") -> None:
         self.name, self.arguments, self.messages, self.workspace = name, arguments, list(messages), workspace
+        self.where, self._buffers = where, list(buffers)
+        self.checked = f"@{bounds.FAILURE} " in text
         self.target = f"reactant.native.{name}.{key}"
         self._text = text
         self._loading = threading.Lock()
@@ -359,6 +397,8 @@ class NativeFunction:
     def register(self) -> str:
         """Load the code and make it known to XLA; the name that `custom_call` uses."""
         handler = self._load()["handler"]
+        if self.checked and not getattr(self, "_registered", False):
+            handler = red_zones.guarded(handler, str(self), self._explained)
         with self._loading:
             if not getattr(self, "_registered", False):
                 jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(ctypes.c_void_p(handler)), platform="cpu")
@@ -375,8 +415,20 @@ class NativeFunction:
                     common = common | workspace.addresses()
                 if f"@{numpy_sorts.PREFIX}" in self._text:
                     common = common | numpy_sorts.addresses()
-                self._addresses = engine.load(self._text + self._handler(), self.target, ("entry", "handler"), common)
+                self._addresses = engine.load(self._text + self._handler(), self.target,
+                                              ("entry", "handler", *[bounds.FAILURE] * self.checked), common)
             return self._addresses
+
+    def _explained(self, message: str) -> str:
+        """What a failed check says, with what is known of an access outside its buffer."""
+        if not self.checked:
+            return message
+        failure = (ctypes.c_int64 * bounds.FIELDS).from_address(self._load()[bounds.FAILURE])
+        if not failure[0]:
+            return message
+        told = bounds.told(message, list(failure), self._buffers)
+        failure[0] = 0
+        return f"{told} In {self!r}{', ' if self.where else ''}{self.where}."
 
     def _handler(self) -> str:
         """The handler XLA calls: `reactant.handle` with this function's description."""
@@ -420,7 +472,7 @@ class NativeFunction:
         entry(ctypes.addressof(runtime), ctypes.addressof(pointers), ctypes.addressof(counts))
         status = runtime[0] & 0xFFFFFFFF
         if status:
-            raise NativeError(self.messages[status - 1])
+            raise NativeError(self._explained(self.messages[status - 1]))
 
     def _checked(self, index: int, given: Any) -> np.ndarray:
         argument = self.arguments[index]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import coroutine, fission, layout, parallel
+from reactant.native import bounds, coroutine, fission, layout, parallel
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, Module
 from reactant.native.memory import counted, parallel_group
@@ -87,8 +87,10 @@ def allocate_shared(f: Function, launch: Launch) -> None:
             count *= extent or 0
         pointer = f.allocate(layout.in_memory(place.number), count)
         f.roots[pointer] = pointer
+        limits = bounds.of_new(f, pointer, str(count * layout.nbytes(layout.in_memory(place.number))),
+                               f"the shared {type_}", f.entry)
         f.define(op.results[0], *layout.parts_of(type_, pointer, tuple(map(str, place.shape)),
-                                                 tuple(map(str, place.strides))))
+                                                 tuple(map(str, place.strides)), limits))
 
 
 def _plain(f: Function, launch: Launch, block: tuple[str, str, str]) -> None:

@@ -1,8 +1,8 @@
 """How MLIR values look in LLVM IR: a value is a tuple of LLVM operands, its *parts*.
 
 A number has one part; a complex number two (real, imaginary); a memref its pointer (the offset folded in), then its
-run-time sizes, then its run-time strides. `index` is i64, `i1` is i8 in memory, `bf16` is carried as the i16 of its
-bits.
+run-time sizes, then its run-time strides (in checked code its `bounds` come behind the pointer). `index` is i64, `i1`
+is i8 in memory, `bf16` is carried as the i16 of its bits.
 """
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.native import bounds
 from reactant.records import dataclass
 
 _SCALARS = {"f64": "double", "f32": "float", "f16": "half", "bf16": "i16", "index": "i64"}
@@ -97,12 +98,17 @@ def is_complex(type_: ir.Type) -> bool:
     return str(type_).startswith("complex<")
 
 
-@cache
 def parts(type_: ir.Type) -> tuple[str, ...]:
     """The LLVM types of a value's parts."""
+    return _parts(type_, bounds.active())
+
+
+@cache
+def _parts(type_: ir.Type, checked: bool) -> tuple[str, ...]:
     if is_memref(type_):
         layout = memory(type_)
-        return ("ptr", *["i64"] * layout.unknown_sizes, *["i64"] * sum(s is None for s in layout.strides))
+        unknown = layout.unknown_sizes + sum(s is None for s in layout.strides)
+        return ("ptr", *(bounds.PARTS if checked else ()), *["i64"] * unknown)
     if is_complex(type_):
         return (scalar(ir.ComplexType(type_).element_type),) * 2
     return (scalar(type_),)
@@ -110,25 +116,28 @@ def parts(type_: ir.Type) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Memory:
-    """A memref value: where it is, and its sizes and strides as LLVM operands."""
+    """A memref value: where it is, its sizes, strides and (in checked code) bounds as LLVM operands."""
 
     layout: MemoryLayout
     pointer: str
     sizes: tuple[str, ...]
     strides: tuple[str, ...]
+    bounds: tuple[str, ...] = ()
 
 
 def memory_of(type_: ir.Type, operands: tuple[str, ...]) -> Memory:
     """Read the parts of a memref."""
     layout = memory(type_)
-    rest = iter(operands[1:])
+    first = 1 + len(bounds.PARTS) * bounds.active()
+    rest = iter(operands[first:])
     sizes = tuple(next(rest) if s is None else str(s) for s in layout.shape)
     strides = tuple(next(rest) if s is None else str(s) for s in layout.strides)
-    return Memory(layout, operands[0], sizes, strides)
+    return Memory(layout, operands[0], sizes, strides, operands[1:first])
 
 
-def parts_of(type_: ir.Type, pointer: str, sizes: tuple[str, ...], strides: tuple[str, ...]) -> tuple[str, ...]:
-    """The parts of a memref of this type."""
+def parts_of(type_: ir.Type, pointer: str, sizes: tuple[str, ...], strides: tuple[str, ...],
+             limits: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts of a memref of this type. limits: its bounds, in checked code."""
     layout = memory(type_)
-    return (pointer, *(v for v, s in zip(sizes, layout.shape, strict=True) if s is None),
+    return (pointer, *limits, *(v for v, s in zip(sizes, layout.shape, strict=True) if s is None),
             *(v for v, s in zip(strides, layout.strides, strict=True) if s is None))

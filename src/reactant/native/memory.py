@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes
-from reactant.native import layout, roots, widths
+from reactant.native import bounds, layout, roots, widths
 from reactant.native.arithmetic import extreme_number, narrowed, widened
 from reactant.native.emission import Function, emits, quoted
 
@@ -48,7 +48,8 @@ def address(f: Function, place: layout.Memory, offset: str) -> str:
         kind = f"{{ {kind}, {kind} }}"
     if offset == "0":
         return place.pointer
-    made = f.let(f"getelementptr inbounds {kind}, ptr {place.pointer}, i64 {offset}")
+    within = "" if bounds.active() else " inbounds"
+    made = f.let(f"getelementptr{within} {kind}, ptr {place.pointer}, i64 {offset}")
     if place.pointer in f.roots:
         f.roots[made] = f.roots[place.pointer]
     if place.pointer in f.private:
@@ -56,9 +57,15 @@ def address(f: Function, place: layout.Memory, offset: str) -> str:
     return made
 
 
+def element(f: Function, place: layout.Memory, offset: str, op: ir.Operation) -> str:
+    """The address of an element that `op` reads or writes."""
+    width = layout.nbytes(layout.in_memory(place.layout.number)) * (1 + place.layout.is_complex)
+    return bounds.inside(f, place, address(f, place, offset), str(width), op)
+
+
 def access_note(f: Function, pointer: str, stores: bool) -> str:
     """`!llvm.access.group` of a load or store inside loops whose iterations are independent."""
-    if not f.groups or pointer in f.private:
+    if not f.groups or pointer in f.private or bounds.active():
         return ""
     f.accesses.append((stores, f.roots.get(pointer, ""), f.indices.get(pointer, ())))
     group = f.groups[0] if len(f.groups) == 1 else f.module.note("!{" + ", ".join(f.groups) + "}")
@@ -68,7 +75,9 @@ def access_note(f: Function, pointer: str, stores: bool) -> str:
 def parallel_group(f: Function, group: str | None, since: int) -> str | None:
     """The access group of a loop whose accesses begin at `since`, where LLVM may be told that it is parallel."""
     indices = (i for _, _, indices in f.accesses[since:] for i in indices)
-    return None if group is None or _reads_back(f, since) or widths.differ(indices, f.widths) else group
+    if group is None or bounds.active() or _reads_back(f, since) or widths.differ(indices, f.widths):
+        return None
+    return group
 
 
 def _reads_back(f: Function, since: int) -> bool:
@@ -108,9 +117,9 @@ def _second(f: Function, pointer: str, type_: ir.Type) -> str:
     return made
 
 
-def _element(f: Function, place: layout.Memory, indices: list[ir.Value]) -> str:
-    """The address of an element, whose indices are kept in mind."""
-    pointer = address(f, place, offset_of(f, place, [f.one(v) for v in indices]))
+def _element(f: Function, place: layout.Memory, indices: list[ir.Value], op: ir.Operation) -> str:
+    """The address of an element that `op` reads or writes, whose indices are kept in mind."""
+    pointer = element(f, place, offset_of(f, place, [f.one(v) for v in indices]), op)
     if f.groups:
         f.indices[pointer] = (*f.indices.get(pointer, ()), *indices)
     return pointer
@@ -119,7 +128,7 @@ def _element(f: Function, place: layout.Memory, indices: list[ir.Value]) -> str:
 @emits("memref.load")
 def emit_load(f: Function, op: ir.Operation) -> None:
     place = f.memory(op.operands[0])
-    pointer = _element(f, place, list(op.operands)[1:])
+    pointer = _element(f, place, list(op.operands)[1:], op)
     number = place.layout.number
     parts = [read(f, pointer, number)]
     if place.layout.is_complex:
@@ -130,7 +139,7 @@ def emit_load(f: Function, op: ir.Operation) -> None:
 @emits("memref.store")
 def emit_store(f: Function, op: ir.Operation) -> None:
     place = f.memory(op.operands[1])
-    pointer = _element(f, place, list(op.operands)[2:])
+    pointer = _element(f, place, list(op.operands)[2:], op)
     parts, number = f.operands(op.operands[0]), place.layout.number
     write(f, parts[0], pointer, number)
     if place.layout.is_complex:
@@ -163,6 +172,7 @@ def emit_allocation(f: Function, op: ir.Operation) -> None:
     kind, width = layout.in_memory(place.number), 1 + place.is_complex
     if not place.unknown_sizes:
         count = int(np.prod(place.shape, dtype=np.int64)) * width
+        nbytes = str(count * layout.nbytes(kind))
         if op.name == "memref.alloca":
             pointer = f.allocate(kind, count)
             if f.groups:
@@ -176,7 +186,7 @@ def emit_allocation(f: Function, op: ir.Operation) -> None:
         count_text = str(width * layout.nbytes(kind))
         for size in sizes:
             count_text = product(f, count_text, size)
-        pointer = _from_heap(f, count_text)
+        pointer, nbytes = _from_heap(f, count_text), count_text
         if op.name == "memref.alloca":
             raise UnsupportedError(f"native code has no local arrays of run-time size (at {op.location}): "
                                    "memref.alloc them.")
@@ -185,7 +195,9 @@ def emit_allocation(f: Function, op: ir.Operation) -> None:
         strides.append(step)
         step = product(f, step, size)
     f.roots[pointer] = pointer
-    f.define(op.results[0], *layout.parts_of(type_, pointer, sizes, tuple(strides[::-1])))
+    limits = bounds.of_new(f, pointer, nbytes, f"a local {type_}",
+                           f.entry if op.name == "memref.alloca" else None)
+    f.define(op.results[0], *layout.parts_of(type_, pointer, sizes, tuple(strides[::-1]), limits))
 
 
 def _from_heap(f: Function, size: str) -> str:
@@ -207,9 +219,13 @@ def emit_global(f: Function, op: ir.Operation) -> None:
     if symbol not in f.module.done:
         f.module.done.add(symbol)
         f.module.definitions.append(_global_text(name, declared))
-    place = layout.memory(op.results[0].type)
-    f.define(op.results[0], *layout.parts_of(op.results[0].type, name, tuple(map(str, place.shape)),
-                                             tuple(map(str, place.strides))))
+    type_ = op.results[0].type
+    place = layout.memory(type_)
+    count = int(np.prod(place.shape, dtype=np.int64)) * (1 + place.is_complex)
+    limits = bounds.of_new(f, name, str(count * layout.nbytes(layout.in_memory(place.number))), f"@{symbol}: {type_}",
+                           f.entry)
+    f.define(op.results[0], *layout.parts_of(type_, name, tuple(map(str, place.shape)), tuple(map(str, place.strides)),
+                                             limits))
 
 
 def _global_text(name: str, op: ir.Operation) -> str:
@@ -233,7 +249,7 @@ def _global_text(name: str, op: ir.Operation) -> str:
 @emits("memref.cast", "memref.memory_space_cast", "memref.assume_alignment")
 def emit_cast(f: Function, op: ir.Operation) -> None:
     place, type_ = f.memory(op.operands[0]), op.results[0].type
-    f.define(op.results[0], *layout.parts_of(type_, place.pointer, place.sizes, place.strides))
+    f.define(op.results[0], *layout.parts_of(type_, place.pointer, place.sizes, place.strides, place.bounds))
 
 
 def _mixed(f: Function, op: ir.Operation, name: str, values: list[ir.Value]) -> tuple[str, ...]:
@@ -262,7 +278,7 @@ def emit_subview(f: Function, op: ir.Operation) -> None:
     moved = tuple(product(f, a, b) for a, b in zip(steps, place.strides, strict=True))
     kept = _kept(extents, layout.memory(type_).shape)
     f.define(op.results[0], *layout.parts_of(type_, pointer, tuple(extents[i] for i in kept),
-                                             tuple(moved[i] for i in kept)))
+                                             tuple(moved[i] for i in kept), place.bounds))
 
 
 def _kept(extents: tuple[str, ...], shape: tuple[int | None, ...]) -> list[int]:
@@ -284,7 +300,7 @@ def emit_reinterpret(f: Function, op: ir.Operation) -> None:
     place, type_ = f.memory(source[0]), op.results[0].type
     pointer = address(f, place, _mixed(f, op, "static_offsets", offsets)[0])
     f.define(op.results[0], *layout.parts_of(type_, pointer, _mixed(f, op, "static_sizes", sizes),
-                                             _mixed(f, op, "static_strides", strides)))
+                                             _mixed(f, op, "static_strides", strides), place.bounds))
 
 
 @emits("memref.collapse_shape", "memref.expand_shape")
@@ -292,13 +308,13 @@ def emit_reshape(f: Function, op: ir.Operation) -> None:
     place, type_ = f.memory(op.operands[0]), op.results[0].type
     wanted = layout.memory(type_)
     if wanted.unknown_sizes == 0 and None not in wanted.strides:
-        f.define(op.results[0], place.pointer)
+        f.define(op.results[0], place.pointer, *place.bounds)
         return
     if wanted.unknown_sizes == 1 and len(wanted.shape) == 1 and op.name == "memref.collapse_shape":
         count = "1"
         for size in place.sizes:
             count = product(f, count, size)
-        f.define(op.results[0], *layout.parts_of(type_, place.pointer, (count,), ("1",)))
+        f.define(op.results[0], *layout.parts_of(type_, place.pointer, (count,), ("1",), place.bounds))
         return
     raise UnsupportedError(f"native code cannot reshape {op.operands[0].type} to {type_} (at {op.location}).")
 
@@ -315,7 +331,7 @@ def emit_view(f: Function, op: ir.Operation) -> None:
         strides.append(step)
         step = product(f, step, size)
     pointer = address(f, place, f.one(op.operands[1]))
-    f.define(op.results[0], *layout.parts_of(type_, pointer, sizes, tuple(strides[::-1])))
+    f.define(op.results[0], *layout.parts_of(type_, pointer, sizes, tuple(strides[::-1]), place.bounds))
 
 
 @emits("memref.dim")
@@ -346,8 +362,8 @@ def emit_copy(f: Function, op: ir.Operation) -> None:
             counted(f, "0", sizes[dimension], lambda i: nest(dimension + 1, [*indices, i]))
             return
         number = source.layout.number
-        a = address(f, source, offset_of(f, source, indices))
-        b = address(f, target, offset_of(f, target, indices))
+        a = element(f, source, offset_of(f, source, indices), op)
+        b = element(f, target, offset_of(f, target, indices), op)
         for _ in range(1 + source.layout.is_complex):
             write(f, read(f, a, number), b, number)
             a, b = _second(f, a, number), _second(f, b, number)
@@ -383,7 +399,7 @@ _BY_COMPARING = {0: "fadd", 12: "fmul", 13: "mul", 4: "maximum", 5: "maxnum", 8:
 def emit_atomic(f: Function, op: ir.Operation) -> None:
     """Read, combine and write in one step; the result is the number that was there before."""
     place, type_ = f.memory(op.operands[1]), op.operands[0].type
-    pointer = address(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[2:]]))
+    pointer = element(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[2:]]), op)
     kind, how, operand = ir.IntegerAttr(op.attributes["kind"]).value, layout.scalar(type_), f.one(op.operands[0])
     direct = _INTEGER_ATOMIC if str(type_)[0] == "i" else _FLOAT_ATOMIC if how in ("float", "double") else {}
     if place.layout.is_complex or str(type_) == "i1":
@@ -436,7 +452,7 @@ def by_comparing(f: Function, pointer: str, how: str, combined: Callable[[str], 
 def emit_generic_atomic(f: Function, op: ir.Operation) -> None:
     """The region says what becomes of the number; the result is the number that was there before."""
     place, block = f.memory(op.operands[0]), op.regions[0].blocks[0]
-    pointer = address(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[1:]]))
+    pointer = element(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[1:]]), op)
     if place.layout.is_complex or str(place.layout.number) == "i1":
         raise UnsupportedError(f"native code has no atomics on {place.layout.element} (at {op.location}).")
 

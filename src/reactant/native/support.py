@@ -513,6 +513,13 @@ define internal void @reactant.restore(i32 %short) #0 {
 """
 PIECES_PER_THREAD = 8
 _WIDTHS = {3: 2, 7: 2, 10: 2, 16: 2, 4: 4, 8: 4, 11: 4, 5: 8, 9: 8, 12: 8, 15: 8, 18: 16}
+
+
+def width_of(kind: int) -> int:
+    """Bytes of an element of an `XLA_FFI_DataType`; those of fewer than 8 bits never come here."""
+    return _WIDTHS.get(kind, 1)
+
+
 _STRUCTS = {"CallFrame": "XLA_FFI_CallFrame", "Buffer": "XLA_FFI_Buffer", "Args": "XLA_FFI_Args",
             "Rets": "XLA_FFI_Rets", "Metadata": "XLA_FFI_Metadata", "Version": "XLA_FFI_Api_Version",
             "MetaExtension": "XLA_FFI_Metadata_Extension", "Base": "XLA_FFI_Extension_Base", "Api": "XLA_FFI_Api",

@@ -116,12 +116,12 @@ def available() -> bool:
     return sys.platform == "linux"
 
 
-def places(sizes: list[int]) -> tuple[list[int], int]:
-    """Where pieces of so many bytes begin in a block, and the bytes of the block."""
+def places(sizes: list[int], apart: int = 0) -> tuple[list[int], int]:
+    """Where pieces of so many bytes begin in a block, so many bytes apart, and the bytes of the block."""
     found, end = [], 0
     for size in sizes:
         found.append(end)
-        end = -(-(end + size) // ALIGNMENT) * ALIGNMENT
+        end = -(-(end + size + apart) // ALIGNMENT) * ALIGNMENT
     return found, end
 
 
