@@ -21,7 +21,7 @@ from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.random_keys import generator_of, is_key
 from reactant.rewrite import Report
-from reactant.runtime.direct import Miss
+from reactant.runtime.direct import Miss, may_change
 from reactant.runtime.executable import Executable
 from reactant.traced import Traced
 
@@ -152,11 +152,14 @@ class LeftToJax(JaxCompiled):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What `jax.jit` gives."""
-        return self.jitted(*args, **kwargs)
+        result = self.jitted(*args, **kwargs)
+        if may_change(args, kwargs):
+            jax.block_until_ready(result)
+        return result
 
     def run(self, leaves: list[Any], args: tuple, kwargs: dict) -> Any:
         """What `jax.jit` gives."""
-        return self.jitted(*args, **kwargs)
+        return self(*args, **kwargs)
 
 
 class LoweredByJax(JaxLowered):

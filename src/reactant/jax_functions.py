@@ -16,7 +16,7 @@ from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
-from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging
+from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_change
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
 from reactant.session import SESSION, collecting_later
 
@@ -55,7 +55,7 @@ class JaxJitted(Jitted):
             except NOT_THIS_WAY:
                 shortcut.miss()
             else:
-                if direct.reads_numpy or np.ndarray in map(type, args):
+                if may_change(args, kwargs):
                     jax.block_until_ready(result)
                 return result
         return self._with_care(args, kwargs)

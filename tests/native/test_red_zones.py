@@ -47,7 +47,8 @@ SLIPS = {
     "further": (lambda operand, result, nbytes: put(result + nbytes + 4000), "outside result 0, .*: at byte 4040"),
     "before": (lambda operand, result, nbytes: put(result - 1), "outside result 0, .* has 40 bytes: at byte -1"),
     "behind an operand": (lambda operand, result, nbytes: put(operand + nbytes), "outside operand 0, .*: at byte 40"),
-    "an operand": (lambda operand, result, nbytes: put(operand + 3), "into operand 0, which it may only read"),
+    "an operand": (lambda operand, result, nbytes: put(operand + 3),
+                   "into operand 0, which it may only read: at byte 3"),
 }
 
 

@@ -117,13 +117,17 @@ class _Call:
         for buffer in both:
             if buffer.data not in zones or zones[buffer.data].nbytes < buffer.nbytes:
                 zones[buffer.data] = _Zone(buffer.nbytes)
+        written = {buffer.data for buffer in self.results}
+        kept = {}           # not the originals: lent memory has neighbours, which others may change meanwhile
         for buffer in self.operands:
             _copy(buffer.data, zones[buffer.data].address, buffer.nbytes)
+            if buffer.data not in written:
+                kept[buffer.data] = zones[buffer.data].data.copy()
         for buffer in both:
             _set_word(buffer.pointer, zones[buffer.data].address)
         try:
             self.error = real(self.frame) or 0
-            found = self._damage(zones, name)
+            found = self._damage(zones, kept, name)
         finally:
             for buffer in both:
                 _set_word(buffer.pointer, buffer.data)
@@ -133,16 +137,15 @@ class _Call:
                 zone.close()
         return found
 
-    def _damage(self, zones: dict[int, _Zone], name: str) -> str | None:
-        written = {buffer.data for buffer in self.results}
+    def _damage(self, zones: dict[int, _Zone], kept: dict[int, np.ndarray], name: str) -> str | None:
         for kind, buffers in (("operand", self.operands), ("result", self.results)):
             for k, buffer in enumerate(buffers):
                 place = zones[buffer.data].broken()
                 if place:
                     return f"{name} wrote outside {kind} {k}, which has {buffer.nbytes} bytes: at {place}."
-                if buffer.data not in written and buffer.nbytes and not np.array_equal(
-                        zones[buffer.data].data[:buffer.nbytes], _bytes_at(buffer.data, buffer.nbytes)):
-                    return f"{name} wrote into operand {k}, which it may only read."
+                changed = buffer.data in kept and zones[buffer.data].data != kept[buffer.data]
+                if np.any(changed):
+                    return f"{name} wrote into operand {k}, which it may only read: at byte {np.argmax(changed)}."
         return None
 
     def message(self) -> str:
@@ -199,10 +202,6 @@ def _set_word(place: int, value: int) -> None:
 def _copy(source: int, target: int, nbytes: int) -> None:
     if nbytes:
         ctypes.memmove(target, source, nbytes)
-
-
-def _bytes_at(place: int, nbytes: int) -> np.ndarray:
-    return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(place))
 
 
 def _protect(place: int, what: int) -> None:

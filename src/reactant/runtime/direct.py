@@ -36,6 +36,26 @@ def debugging() -> bool:
     return bool(jax.config.jax_disable_jit or jax.config.jax_debug_nans or jax.config.jax_debug_infs)
 
 
+def may_change(args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a call reads NumPy's memory, into which the caller may write as soon as it is back."""
+    if not kwargs and _UNCHANGING.issuperset(map(type, args)):
+        return False
+    if np.ndarray in map(type, args):
+        return True
+    leaves = jax.tree_util.tree_leaves((args, kwargs))
+    return not _UNCHANGING.issuperset(map(type, leaves)) and any(list(map(_changes, leaves)))
+
+
+_UNCHANGING: set[type] = set()
+"""Types of arguments that are no memory of NumPy's, and hold none, as they come up."""
+
+
+def _changes(leaf: Any) -> bool:
+    if type(leaf) not in _UNCHANGING and isinstance(leaf, (jax.Array, np.generic, int, float, complex, str)):
+        _UNCHANGING.add(type(leaf))
+    return isinstance(leaf, np.ndarray)
+
+
 class Direct:
     """`direct(*args, **kwargs)` runs a module.
 
@@ -66,7 +86,6 @@ class Direct:
             whole.__signature__ = signature     # type: ignore[attr-defined]  # jax resolves names by it
         self._jitted = jax.jit(whole, compiler_options=dict(options) or None, **settings)
         self.run: Callable[..., Any] = self._jitted
-        self.reads_numpy = False        # memory that the caller may write into as soon as the call is back
         self.seconds = 0.0
         self.compiled: Any = None
 
@@ -78,13 +97,12 @@ class Direct:
         self.run = heap.keeping(self._jitted, temporaries(self.compiled))
         if self._calls_python:
             self.run = _failing_apart(self.run)
-        self.reads_numpy = any(isinstance(x, np.ndarray) for x in jax.tree_util.tree_leaves((args, kwargs)))
         self.seconds = time.perf_counter() - begun
         return self.compiled
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = self.run(*args, **kwargs)
-        if self.reads_numpy or np.ndarray in map(type, args):
+        if may_change(args, kwargs):
             jax.block_until_ready(result)
         return result
 
