@@ -1,4 +1,8 @@
 """NaN wins among the numbers whose extreme a program asks for, whoever computes it."""
+import os
+import subprocess
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -83,3 +87,31 @@ def test_what_the_library_may_not_have(name):
     with building():
         module = modules.parse(text)
         assert (nan_extremes.kept(module) is not module) == taken
+
+
+SEVERAL = """
+import jax, numpy as np, reactant
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+mesh = Mesh(np.array(jax.devices()), ("d",))
+functions = [np.max, np.min, np.argmax, np.ptp, lambda a: np.max(a, axis=0), lambda a: np.min(a, axis=1),
+             lambda a: np.max(np.abs(a), axis=0, keepdims=True) - a, lambda a: np.maximum.accumulate(a, axis=0),
+             lambda a: np.sort(a, axis=0), lambda a: np.max(a[:, 3:], axis=1)]
+for dtype in (np.float32, np.float16):
+    for rows in (16, 512):
+        a = np.random.default_rng(1).standard_normal((rows, 8)).astype(dtype)
+        a[5, 3], a[7, 0] = np.nan, -np.inf
+        for parts in (P("d"), P(None, "d"), P()):
+            there = jax.device_put(a, NamedSharding(mesh, parts))
+            for function in functions:
+                np.testing.assert_array_equal(np.asarray(reactant.jit(function)(there)), function(a))
+                inner = jax.jit(reactant.jit(function))(there)
+                np.testing.assert_array_equal(np.asarray(inner), function(a))
+"""
+
+
+def test_over_several_devices():
+    """XLA's all-reduce alone passes NaN over."""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

@@ -5,6 +5,7 @@ refused.
 """
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -33,7 +34,15 @@ def _digamma(x: jax.Array) -> jax.Array:
 
 
 def _exp1(x: jax.Array) -> jax.Array:
-    return jnp.where(x == jnp.inf, 0.0, js.exp1(x))
+    """Below 1 by its series: JAX's goes on for ever where x is tiny (0.10.2)."""
+    near = jnp.where((x > 0) & (x < 1), x, 0.5)
+    terms = jnp.zeros_like(x)
+    for k in range(18, 0, -1):
+        terms = near * (1 / (k * math.factorial(k)) - terms)
+    series = terms - np.euler_gamma - jnp.log(near)
+    far = js.exp1(jnp.where((x >= 1) & (x < jnp.inf), x, 1.0))
+    edge = jnp.where(x == 0, jnp.inf, jnp.where(x == jnp.inf, 0.0, jnp.nan))
+    return jnp.where((x > 0) & (x < 1), series, jnp.where((x >= 1) & (x < jnp.inf), far, edge))
 
 
 def _expi(x: jax.Array) -> jax.Array:
