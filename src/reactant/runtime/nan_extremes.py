@@ -59,8 +59,10 @@ def _is_concerned(op: ir.Operation) -> bool:
 
 def over_devices(module: ir.Module) -> ir.Module:
     """The module, or a copy of it in which NaN wins where several devices reduce parts of an array: what they send each
-    other are their extremes, among which XLA:CPU passes NaN over (jax 0.10.2), and how many NaN they have met."""
-    return modules.altered(module, _is_extreme, _count)
+    other are their extremes, among which XLA:CPU passes NaN over (jax 0.10.2), and how many NaN they have met. Of
+    reductions it knows no others there than plain ones."""
+    windows = modules.altered(module, lambda op: op.name == "stablehlo.reduce_window" and _is_concerned(op), _alter)
+    return modules.altered(windows, _is_extreme, _count)
 
 
 def _is_extreme(op: ir.Operation) -> bool:

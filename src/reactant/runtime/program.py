@@ -228,13 +228,18 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
     bytecode = body.native or body.bytecode
     if b"lapack_" in bytecode:      # not known yet where a program comes from a file
         initialize_lapack()
-    return _inlined(ctx, arguments, body, _on_cpu(_for_devices(ctx, body, bytecode), body.prelude is not None))
+    if _is_spread(ctx):
+        return _inlined(ctx, arguments, body, _for_devices(ctx, body, bytecode))
+    return _inlined(ctx, arguments, body, _on_cpu(bytecode, body.prelude is not None))
 
 
 def _for_devices(ctx: jax_mlir.LoweringRuleContext, body: Body, bytecode: bytes) -> bytes:
     """The module for as many devices as the program is compiled for."""
-    count = getattr(ctx.module_context.axis_context, "num_devices", 1)
-    return bytecode if count == 1 or body.as_jax else _over_devices(bytecode)
+    return _over_devices(bytecode) if _is_spread(ctx) and not body.as_jax else bytecode
+
+
+def _is_spread(ctx: jax_mlir.LoweringRuleContext) -> bool:
+    return getattr(ctx.module_context.axis_context, "num_devices", 1) != 1
 
 
 @lru_cache(maxsize=64)
