@@ -471,3 +471,17 @@ def test_second_derivatives(name):
     expected = reactant.hessian(taken)(singular, W)
     assert np.isfinite(expected).all()
     np.testing.assert_allclose(reactant.hessian(function)(singular, W), expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_checkpointed_call():
+    """What is computed again stands behind values that are put in place later."""
+    def unit(v):
+        n = np.linalg.norm(v)
+        return np.where(n > 0, v / n, v)
+
+    def function(v):
+        return weighted(reactant.checkpoint(lambda v: np.sin(unit(v)))(v), W)
+
+    np.testing.assert_allclose(reactant.grad(function)(ZERO), W[0])
+    np.testing.assert_allclose(reactant.grad(function)(POINT), differences(
+        lambda v, w: weighted(np.sin(unit(v)), w), POINT), rtol=1e-6)

@@ -206,7 +206,7 @@ class _Search:
             return self.test(op.operands[0]) if known else mask
         if word == "select":
             return self.choice(self.test(op.operands[0]), self.zero(op.operands[1]), self.zero(op.operands[2]))
-        if word == "optimization_barrier":
+        if word == "optimization_barrier" and len(op.operands):     # without: a stand-in
             return self.zero(op.operands[list(op.results).index(g)])
         if word == "concatenate" and not any(self.zero(x) for x in op.operands):
             return False
@@ -217,13 +217,16 @@ class _Search:
         word = word_of(op)
         varied = [(x, follower(op, i)) for i, x in enumerate(op.operands) if self.depends(x)]
         varied += [(x, through({})) for x in captures(op) if self.depends(x)]
-        given, both = [self.zero(x) for x, _ in varied], self.choice(bool(varied), True, False)
+        if not varied:
+            return self.of_value(g)
+        both: Mask = True
+        given = [self.zero(x) for x, _ in varied]
         for mask, (_, follow) in zip(given, varied, strict=True):
             both = self.choice(both, self.moved(mask, follow), False)
         if word in SAME_PLACES or word in MOVED or both is True:
             return both
         lost = any(isinstance(mask, Test) for mask in given)
-        if word in PLACED or any(given) or not varied or op.name in WITH_CODE:
+        if word in PLACED or any(given) or op.name in WITH_CODE:
             return self.by_choices_or_value(both, g, lost)
         return False
 
