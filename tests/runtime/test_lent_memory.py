@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.runtime import buffers
 
 LENGTH = {"small": 1000, "copied by another thread": 40_000, "lent": 300_000}
 PLACES = {"aligned": 0, "of NumPy": 16, "between": 8}
@@ -135,6 +136,39 @@ def test_linear_functions_keep_where_they_were_taken(way, function, length, plac
     x[:] = -1
     found = linear(*given)
     np.testing.assert_allclose(found[0] if way == "vjp" else found, wanted, rtol=1e-15)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("length", [1000, 4_000_000])
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("call", [*DERIVED, "grad", "value_and_grad", "jvp"])
+def test_derivatives_that_jax_takes(call, place, length):
+    """Of functions with effects, one operation after the other: each reads its operands when it gets to them."""
+    def function(x, m):
+        jax.debug.callback(lambda _: None, x[0])
+        return slow_of_jax(x, m)
+    m = np.random.default_rng(1).random((200, 200))
+    x = numbers(length, PLACES[place])
+    wanted = 2 * x
+    made = (DERIVED | CALLS)[call](function, x, m)
+    x[:] = -1
+    if call in DERIVED:
+        ones = np.ones(length)
+        given = (ones,) if call == "vjp" else (ones, np.zeros_like(m))
+        made = made(*given)
+        ones[:] = 7
+    np.testing.assert_allclose(made[0] if call == "vjp" else made, wanted, rtol=1e-15)
+
+
+@pytest.mark.parametrize("length", [7, 100_000, 3_000_000])
+@pytest.mark.parametrize("place", PLACES)
+def test_copies_are_made_when_they_are_back(place, length):
+    for _ in range(3):
+        x = numbers(length, PLACES[place])
+        wanted, made = x.copy(), buffers.copied(x)
+        x[:] = -1
+        np.testing.assert_array_equal(made, wanted)
+    assert buffers.copied(1.0).weak_type and jax.jit(lambda: buffers.copied(np.ones(3)) * 2)()[0] == 2
 
 
 def test_memory_that_goes():

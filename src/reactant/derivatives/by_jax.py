@@ -18,6 +18,8 @@ from reactant.derivatives.answers import require_real
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
 from reactant.jax_functions import JaxJitted
+from reactant.runtime.buffers import copied
+from reactant.runtime.direct import may_change
 from reactant.runtime.jax_internals import nothing_traced
 from reactant.signature import map_tree
 
@@ -46,6 +48,10 @@ class TakenByJax:
         """Call with flattened arguments; inside what JAX is tracing, as part of that."""
         return self.jitted(*leaves) if nothing_traced() else self.function(*leaves)
 
+    def at_once(self, leaves: list) -> Any:
+        """The call without a program; done with what it reads of NumPy's."""
+        return finished(self.function(*leaves), leaves)
+
     def lower(self, leaves: list) -> Any:
         """The program before XLA; it takes the leaves of the arguments."""
         lowered = self.jitted.lower(*leaves)
@@ -53,6 +59,11 @@ class TakenByJax:
         lowered.traced.remarks.append(note)
         lowered.notes.append(note)
         return lowered
+
+
+def finished(result: Any, *given: Any) -> Any:
+    """What came of arguments whose memory the caller may change next."""
+    return jax.block_until_ready(result) if may_change(given, {}) else result
 
 
 def seen_by_jax(function: Any) -> Callable:
@@ -71,7 +82,7 @@ class InLeaves:
         self.function, self.args, self.kwargs, self.has_aux = seen_by_jax(function), args, kwargs, has_aux
         self.name = getattr(function, "__name__", type(function).__name__)
         self.chosen = {n: args[n] if isinstance(n, int) else kwargs[n] for n in chosen}
-        self.leaves = [jnp.asarray(x) for part in self.chosen.values() for x in leaves_of(part) if as_floating(x)]
+        self.leaves = [copied(x) for part in self.chosen.values() for x in leaves_of(part) if as_floating(x)]
 
     def arranged(self, leaves: Sequence[Any], constant: Any = None) -> dict[int | str, Any]:
         """Trees like the arguments that vary, with these as their float leaves."""
@@ -112,7 +123,7 @@ def fitting(given: Any, like: Any, what: str, other: str, *, pairs: bool = False
         require_real(given, like.dtype, what, other)
     if np.shape(given) != like.shape:
         raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {like.shape}.")
-    given = jnp.asarray(given)
+    given = copied(given)
     if given.dtype.kind == "c" and like.dtype.kind != "c":
         given = given.real
     return given.astype(like.dtype)

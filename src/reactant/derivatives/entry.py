@@ -17,7 +17,7 @@ import numpy as np
 from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
 from reactant.compiled import Compiled, Lowered
-from reactant.derivatives.by_jax import Taken, TakenByJax
+from reactant.derivatives.by_jax import Taken, TakenByJax, finished
 from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
@@ -150,7 +150,7 @@ class Retraced(Sharing):
             if self.taken is None:
                 raise
             given = kwargs.pop(EXTRA, None)
-            return self.taken(args, kwargs, given)
+            return finished(self.taken(args, kwargs, given), args, kwargs, given)
         return made.run(leaves, args, kwargs)
 
 

@@ -126,7 +126,7 @@ class Split:
         if is_compiled(self.function):
             (whole, linear), apply = made.run(leaves, primals, kwargs), self._apply
         else:
-            (whole, linear), apply = made.function(*leaves), _applied
+            (whole, linear), apply = made.at_once(leaves), _applied
         return whole, by_jax.later(self.function, primals, kwargs, self.numbers, self.mode, whole,
                                    lambda given: apply(linear, given))
 

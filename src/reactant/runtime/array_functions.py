@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reactant.ir import types
+from reactant.runtime.buffers import copied
 from reactant.runtime.jax_internals import X64
 
 VIEWS = frozenset("""
@@ -77,7 +78,7 @@ def ufunc_on_device(ufunc: np.ufunc, inputs: Sequence[Any], device: jax.Device,
     if any(type(value) is int and value < 0 and dtype.kind == "u" for value, dtype in zip(inputs, loop, strict=True)):
         return None
     with X64():
-        given = [jax.device_put(jnp.asarray(value, dtype), device) for value, dtype in zip(inputs, loop, strict=True)]
+        given = [jax.device_put(_own(value, dtype), device) for value, dtype in zip(inputs, loop, strict=True)]
         found = function(*given)
         if outputs is not None:
             if np.broadcast_shapes(found.shape, outputs[0].shape) != outputs[0].shape:
@@ -97,7 +98,7 @@ def function_on_device(name: str, arguments: Sequence[Any], options: Mapping[str
         return None
     precision = {"precision": "highest"} if name in ("dot", "vdot", "inner", "tensordot") else {}
     with X64():
-        return getattr(jnp, name)(*arguments, **options, **precision)
+        return getattr(jnp, name)(*_own(arguments), **_own(options), **precision)
 
 
 def _fills(name: str, arguments: Sequence[Any]) -> bool:
@@ -110,6 +111,17 @@ def _fills(name: str, arguments: Sequence[Any]) -> bool:
 def _place_of_out(name: str) -> int | None:
     names = list(inspect.signature(getattr(np, name)).parameters)
     return names.index("out") if "out" in names else None
+
+
+def _own(value: Any, dtype: Any = None) -> Any:
+    """Arrays of NumPy's, also in tuples, lists and dicts, as copies: they may change as soon as we are back."""
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_own, value))
+    if isinstance(value, Mapping):
+        return {name: _own(one) for name, one in value.items()}
+    if isinstance(value, np.ndarray):
+        return copied(value, dtype)
+    return value if dtype is None else jnp.asarray(value, dtype)
 
 
 def _simple(value: Any) -> bool:

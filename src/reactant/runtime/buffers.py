@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from reactant.runtime.program import ALIGNMENT, Array
@@ -73,6 +74,14 @@ def borrowed_view(given: np.ndarray, array: Array, offset: int, extra: int) -> n
     memory = _memory_type(extent).from_address(start)
     memory.owner = given
     return np.ndarray((array.size + extra,), array.dtype, memory)
+
+
+def copied(given: Any, dtype: Any = None) -> jax.Array:
+    """`jnp.asarray` with memory of its own for what is NumPy's, made when this is back: JAX takes aligned memory as it
+    is, and copies what is big and not aligned in another thread, after `jnp.array` has returned."""
+    if not isinstance(given, np.ndarray):
+        return jnp.asarray(given, dtype)
+    return jax.block_until_ready(jnp.array(given, dtype))
 
 
 def aligned_memory(nbytes: int) -> np.ndarray:
