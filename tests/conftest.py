@@ -69,6 +69,13 @@ def erase_unused(op, erase=ir.Operation.erase):
     erase(op)
 
 
+def erase_unused_argument(block, number, erase=ir.Block.erase_argument):
+    """The same of a block's arguments."""
+    for use in block.arguments[number].uses:
+        raise AssertionError(f"An argument is erased, and {use.owner.name} (at {use.owner.location}) still uses it")
+    erase(block, number)
+
+
 def values_of(op):
     """All values that go with an op."""
     yield from op.results
@@ -79,7 +86,7 @@ def values_of(op):
                 yield from values_of(each.operation)
 
 
-ir.Operation.__mro__[1].erase = erase_unused
+ir.Operation.__mro__[1].erase, ir.Block.erase_argument = erase_unused, erase_unused_argument
 
 
 @pytest.fixture(autouse=True, scope="module")
