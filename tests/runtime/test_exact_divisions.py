@@ -46,13 +46,26 @@ def test_bins_in_a_loop():
     np.testing.assert_allclose(reactant.jit(means)(data, radius, 20), means(data, radius, 20), rtol=1e-12)
 
 
-def test_where_nothing_is_decided_xla_may_multiply():
-    def barriers(function):
-        return reactant.jit(function).lower(X).compile().as_text().count("divide(")
+def test_which_quotients_are_products():
+    def divisions(function, given=X):
+        return reactant.jit(function, native="never").lower(given).compile().as_text().count("divide(")
 
-    assert barriers(lambda x: np.exp(x / 49.0)) == 0
-    assert barriers(lambda x: np.floor(x / 64.0)) == 0      # a power of two has an exact reciprocal
-    assert barriers(lambda x: np.floor(x / 49.0)) == 1
+    assert divisions(lambda x: np.exp(x / 49.0)) == 1
+    assert divisions(lambda x: np.floor(x / 64.0)) == 0      # a power of two has an exact reciprocal
+    assert divisions(lambda x: np.floor(x / 49.0)) == 1
+    single = jnp.arange(7, dtype=jnp.float32)
+    assert divisions(lambda x: jnp.exp(x / 49.0), single) == 0       # as JAX has it
+    assert divisions(lambda x: jnp.floor(x / 49.0), single) == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_continuous_functions_of_quotients(dtype):
+    def rest(x, s):
+        return x / 49 * 49 - x, x / s * s - x, x / 3 - x / 6 * 2, np.abs(x / 7), x.reshape(1, -1) / np.full((3, 1), 49)
+
+    x = X.astype(dtype)
+    for got, wanted in zip(reactant.jit(rest, native="never")(x, dtype(49)), rest(x, dtype(49)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
 
 
 def test_jax_functions():

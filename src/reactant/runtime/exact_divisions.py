@@ -1,5 +1,5 @@
-"""Divisions that stay divisions, where the last place of the quotient decides something or a reciprocal is no normal
-number.
+"""Divisions that stay divisions: in NumPy's programs all, in others where the last place of the quotient decides
+something.
 
 XLA divides by constants, and by numbers and rows that are broadcast, by multiplying by the reciprocal, which is another
 number in half of all cases: of x = 49, x / 49 is then 0.9999999999999999, and its floor 0 (jax 0.10.2). Where what
@@ -35,11 +35,10 @@ SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose"
 
 def kept(module: ir.Module, everywhere: bool = False) -> ir.Module:
     """The module, or a copy of it in which XLA does not know what those divisors are. `everywhere`: also where nothing
-    is decided, unless the reciprocals are normal numbers."""
+    is decided."""
     def concerned(op: ir.Operation) -> bool:
         return op.name == "stablehlo.divide" and is_float(dtype_of(op.results[0])) \
-            and _has_reciprocal(op.operands[1]) \
-            and (everywhere and not _is_moderate(op.operands[1]) or _decides(op.results[0]))
+            and _has_reciprocal(op.operands[1]) and (everywhere or _decides(op.results[0]))
     return modules.altered(module, concerned, _hide_divisor)
 
 
@@ -58,17 +57,6 @@ def _has_reciprocal(divisor: ir.Value) -> bool:
         return True
     are_powers = (np.abs(np.frexp(np.asarray(known, np.float64))[0]) == 0.5).all()
     return not are_powers or not _are_moderate(known, dtype_of(divisor))
-
-
-def _is_moderate(divisor: ir.Value) -> bool:
-    """Whether reciprocals of its elements are known to be normal numbers, or are exact: of 0, infinity, NaN."""
-    dtype = dtype_of(divisor)
-    while (made := ops.maker(divisor)) is not None and made.name in SEEN_THROUGH | {"stablehlo.broadcast_in_dim"}:
-        divisor = made.operands[0]
-        if not is_float(dtype_of(divisor)):
-            return dtype.itemsize > 2       # integers are below 2**64
-    known = ops.constant_value(divisor) if made is not None else None
-    return known is not None and dtype.itemsize > 2 and _are_moderate(known, dtype)
 
 
 def _are_moderate(numbers: np.ndarray, dtype: np.dtype) -> bool:

@@ -28,6 +28,7 @@ from jaxlib.mlir.dialects import func as func_dialect
 from reactant.ir import context, cusolver, gpu_scans, modules, types
 from reactant.records import dataclass
 from reactant.runtime import (
+    as_written,
     computed_once,
     denormal_functions,
     denormals,
@@ -160,6 +161,8 @@ def _for_xla(module: ir.Module, excess: bool, contract: bool) -> bytes:
         made = special_functions.kept(made)
     if not excess and single_rounding.CONCERNED in content:
         made = single_rounding.kept(made)
+    if not excess and any(name in content for name in as_written.CONCERNED):
+        made = as_written.kept(made)
     if all(name in content for name in masked_products.CONCERNED):
         made = masked_products.kept(made)
     if computed_once.CONCERNED in content:
