@@ -21,7 +21,7 @@ from reactant.named_tuples import beside, is_named_tuple
 from reactant.options import CompileOptions
 from reactant.recent import Matcher
 from reactant.records import dataclass
-from reactant.runtime import special_functions
+from reactant.runtime import pairwise_sums, special_functions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
@@ -44,7 +44,7 @@ class Lowered:
     """A program before XLA. `original` is the bytecode of the module as traced (only kept by `.lower`)."""
 
     as_jax = False
-    """Whether results are those of jax, which has other special functions and may round twice."""
+    """Whether results are those of jax, which has other special functions and sums, and may round twice."""
 
     def __init__(self, name: str, traced: Traced, original: bytes | None, report: Any, times: Times,
                  options: CompileOptions, on_device: bool = False):
@@ -129,6 +129,8 @@ class Lowered:
             source = modules.parse(kept) if self.as_jax else special_functions.written_out(modules.parse(kept))
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
+        if not self.as_jax:
+            source = pairwise_sums.kept(source)
         found = loopnests.native_form(source, self.options.native, handed_over=self.on_device)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)

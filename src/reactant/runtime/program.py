@@ -38,6 +38,7 @@ from reactant.runtime import (
     masked_products,
     nan_extremes,
     narrow_indices,
+    pairwise_sums,
     reshaped_updates,
     rounded_products,
     single_rounding,
@@ -161,6 +162,8 @@ def _for_xla(module: ir.Module, excess: bool, contract: bool) -> bytes:
         made = special_functions.kept(made)
     if not excess and single_rounding.CONCERNED in content:
         made = single_rounding.kept(made)
+    if not excess and pairwise_sums.CONCERNED in content:
+        made = pairwise_sums.kept(made)
     if not excess and any(name in content for name in as_written.CONCERNED):
         made = as_written.kept(made)
     if all(name in content for name in masked_products.CONCERNED):

@@ -6,6 +6,7 @@ build (chains of slices, selects) is harder to read for the other rules. What is
 """
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import ops, summation
 from reactant.ir.bounds import least
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size, tensor_type
 from reactant.rewrite import Site, match, once, producer, rewrite, splat, users, uses, variables
@@ -160,8 +161,9 @@ def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: o
     return lambda a: ops.reduce(a(*shape), init, dimensions, body)
 
 
-@rewrite("stablehlo.reduce",
+@rewrite("stablehlo.reduce", changes="rounding",
          example=(_reduce(2, 600, dimensions=(0,)), _reduce(600, 3, dimensions=(1,), body="multiply", init=1),
+                  _reduce(600, 9, dimensions=(1,)),
                   _reduce(2, 300, 2, dimensions=(0, 2)), _reduce(2, 600, dimensions=(0,), body="maximum"),
                   lambda a: ops.reduce(a(2, 600), a(), (0,), "add")),
          counter=(_reduce(2, 6, dimensions=(0,)), _reduce(2, 600, dimensions=(1,)),
@@ -170,7 +172,8 @@ def _reduce(*shape: int, dimensions: tuple[int, ...], body: str = "add", init: o
                   lambda a: ops.broadcast_in_dim(ops.slice(ops.reduce(a(600, 2, 4), 0, (2,), "add"), (0, 1), (600, 2)),
                                                  (600, 9), (0, 1))))
 def reduce_of_short_dimensions(site: Site):
-    """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements"""
+    """reduce(x, init) = ((init + x[0]) + x[1]) + ... over dimensions of few elements; sums of neighbours in NumPy's
+    order"""
     table = costs()
     if table is None or len(site.op.results) != 1:
         return None
@@ -189,11 +192,13 @@ def reduce_of_short_dimensions(site: Site):
     name = monoid(site)
     if name is None:
         return None
-    total = None if is_identity(name, init) else ops.broadcast_in_dim(init, result, ())
-    for index in product(*(range(extents[d]) for d in dimensions)):
-        part = term_at(operand, dict(zip(dimensions, index, strict=True)), result)
-        total = part if total is None else apply(name, total, part)
-    return total
+    terms = [] if is_identity(name, init) else [ops.broadcast_in_dim(init, result, ())]
+    places = product(*(range(extents[d]) for d in dimensions))
+    parts = [term_at(operand, dict(zip(dimensions, place, strict=True)), result) for place in places]
+    if name == "stablehlo.add" and count >= summation.LANES and is_float(dtype_of(operand)) \
+            and tuple(dimensions) == tuple(range(len(extents) - len(dimensions), len(extents))):
+        parts = [summation.total(parts)]
+    return functools.reduce(functools.partial(apply, name), terms + parts)
 
 
 # ---- powers --------------------------------------------------------------------------------------------------------
