@@ -101,10 +101,23 @@ def test_contraction_on_demand():
 
 
 def test_exact_products_need_nothing():
-    def halves(x, y):
-        return 2 * x - y / 4, x * (y > 1) + y
+    def masked(x, y):
+        return x * (y > 1) + y, x - y * -1.0
 
-    assert "constant({1, 1.5})" not in reactant.jit(halves, native="never").lower(X, X.copy()).compile().as_text()
+    assert "constant({1, 1.5})" not in reactant.jit(masked, native="never").lower(X, X.copy()).compile().as_text()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_doubles_overflow_and_halves_are_rounded(dtype):
+    def sums(x, y):
+        return 2 * x - y, x / 2 + y, x * 4 - x * 3, x * 0.25 - y
+
+    limits = np.finfo(dtype)
+    x = np.array([limits.max / 1.5, 3 * limits.smallest_subnormal, -limits.max, limits.tiny * dtype(1.1)], dtype)
+    y = np.array([limits.max, limits.smallest_subnormal, 1, limits.tiny / 4], dtype)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for got, wanted in zip(reactant.jit(sums, native="never")(x, y), sums(x, y), strict=True):
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_jax_functions_stay_as_they_are():

@@ -133,10 +133,9 @@ def _adds(op: ir.Operation) -> bool:
 
 
 def _is_exact(op: ir.Operation) -> bool:
-    """Whether a product has no more digits than its factors have: one is a power of two, a truth or zero."""
-    if op.name == "stablehlo.multiply":
-        return any(map(_is_simple, op.operands))
-    return op.name == "stablehlo.divide" and _is_simple(op.operands[1])
+    """Whether a product has no more digits than its factors have, whatever they are: one is a truth, zero or one.
+    (Twice a number may overflow, half of it be denormal and rounded.)"""
+    return op.name == "stablehlo.multiply" and any(map(_is_simple, op.operands))
 
 
 def _is_simple(value: ir.Value) -> bool:
@@ -151,8 +150,8 @@ def _is_simple(value: ir.Value) -> bool:
     known = ops.constant_value(value) if made.name == "stablehlo.constant" else None
     if known is None or known.dtype.kind not in "fV":
         return False
-    mantissas = np.abs(np.frexp(np.asarray(known, np.float64))[0])
-    return bool(((mantissas == 0.5) | (mantissas == 0)).all())
+    sizes = np.abs(np.asarray(known, np.float64))
+    return bool(((sizes == 1) | (sizes == 0)).all())
 
 
 class _Ones:
