@@ -60,6 +60,19 @@ def test_arrays_that_several_threads_work_on(name):
         assert_alike(reactant.jit(FUNCTIONS[name], native="never")(x), FUNCTIONS[name](x))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("native", ["always", "never"])
+def test_functions_that_halve_or_square(native, dtype):
+    """Twice half a denormal is not it; the modulus of denormal parts is all that XLA computes in its program."""
+    x = numbers(dtype)
+    for function in (np.sinh, np.arcsin, np.arctanh, np.arcsinh):
+        assert_alike(reactant.jit(function, native=native)(x[:9]), function(x[:9]))
+    z = x + 1j * x[::-1]
+    np.testing.assert_allclose(reactant.jit(np.abs, native=native)(z), np.abs(z), rtol=1e-6,
+                               atol=np.finfo(dtype).smallest_subnormal)
+    assert reactant.jit(np.abs, native=native)(z).all()
+
+
 EXPONENTIALS = {
     "exp": np.exp, "exp2": lambda x: np.exp2(1.4 * x), "power": lambda x: 2.718**x,
     "bell": lambda x: np.exp(-np.abs(x)), "complex": lambda x: np.exp(x + 1j),

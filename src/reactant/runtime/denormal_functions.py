@@ -1,9 +1,9 @@
-"""Exponentials that are denormal and logarithms of denormals, which XLA:CPU's own functions do not know.
+"""Exponentials that are denormal, logarithms and arcsines of denormals, which XLA:CPU's own functions do not know.
 
 Its exp is 0 where the result is no normal number, its float32 log takes a denormal for the least normal one (jax
 0.10.2). Here exp(x) is the square of exp(x / 2) where x is that low, and log(x) is log(x * 2**23) - 23 log(2) where a
-float32 is that small; elsewhere both stay as they are, and as they were rounded. Long sums of exponentials are left to
-XLA's library.
+float32 is that small; elsewhere both stay as they are, and as they were rounded. The arcsine, to XLA twice the angle of
+half of it, of a denormal is that denormal. Long sums of exponentials are left to XLA's library.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant.ir import bounds, modules, ops
 from reactant.ir.types import dtype_of, shape_of, size
 
-CONCERNED = (b"exponential", b"log")
+CONCERNED = (b"exponential", b"log", b"asin")
 """One of them is in the bytecode of a module that `kept` may change."""
 LEAST = 2048
 """Elements from which XLA's library reduces; it takes no comparisons, so that sums of such exponentials took twice the
@@ -40,6 +40,8 @@ def _is_concerned(op: ir.Operation) -> bool:
         dtype = dtype_of(op.results[0])
         return dtype in ("float32", "float64") and not _is_for_library(op) \
             and bounds.least(op.operands[0]) < _lowest(dtype)
+    if op.name == "chlo.asin":
+        return dtype_of(op.results[0]) in ("float32", "float64")
     return op.name == "stablehlo.log" and dtype_of(op.results[0]) == "float32" \
         and bounds.least(op.operands[0]) < ml_dtypes.finfo("float32").tiny
 
@@ -66,9 +68,20 @@ def _lowest(dtype: object) -> float:
 
 
 def _alter(op: ir.Operation) -> None:
+    if op.name == "chlo.asin":
+        _alter_arcsine(op)
+        return
     made = _exponential(op.operands[0]) if op.name == "stablehlo.exponential" else _logarithm(op.operands[0])
     op.results[0].replace_all_uses_with(made)
     op.erase()
+
+
+def _alter_arcsine(op: ir.Operation) -> None:
+    x, found = op.operands[0], op.results[0]
+    with ir.InsertionPoint.after(op):
+        small = ops.compare(ops.abs(x), float(ml_dtypes.finfo(dtype_of(x)).tiny), "LT")
+        made = ops.select(small, x, found)
+    found.replace_all_uses_except(made, made.owner.operation)
 
 
 def _exponential(x: ir.Value) -> ir.Value:

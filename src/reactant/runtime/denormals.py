@@ -11,27 +11,32 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from reactant.ir import modules
-from reactant.ir.types import is_complex, is_float, shape_and_dtype
+from reactant.ir.types import dtype_of, is_complex, is_float
 
 BODY = "reactant_body"
 MOVES = frozenset(f"stablehlo.{name}" for name in (
     "constant", "reshape", "transpose", "broadcast_in_dim", "slice", "dynamic_slice", "dynamic_update_slice", "reverse",
     "concatenate", "pad", "gather", "select", "iota", "custom_call", "return", "optimization_barrier", "while", "if",
-    "case", "real", "imag", "complex", "negate", "abs", "bitcast_convert", "is_finite", "get_tuple_element", "tuple"
+    "case", "real", "imag", "complex", "negate", "bitcast_convert", "is_finite", "get_tuple_element", "tuple"
 )) | {"func.func", "func.return", "func.call"}
 """Ops that leave numbers as they are, whatever the mode, or work apart."""
 
 
 def concerned(module: ir.Module) -> bool:
     """Whether XLA computes with floats in it."""
-    return any(op.name not in MOVES and any(map(_is_of_floats, (*op.operands, *op.results)))
-               for op in modules.walk(module))
+    return any(map(_computes, modules.walk(module)))
+
+
+def _computes(op: ir.Operation) -> bool:
+    if op.name == "stablehlo.abs":      # of a complex number, a root of a sum
+        return is_complex(dtype_of(op.operands[0]))
+    return op.name not in MOVES and any(map(_is_of_floats, (*op.operands, *op.results)))
 
 
 def _is_of_floats(value: ir.Value) -> bool:
     if not isinstance(value.type, ir.RankedTensorType):     # a token
         return False
-    _, dtype = shape_and_dtype(value.type)
+    dtype = dtype_of(value)
     return is_float(dtype) or is_complex(dtype)
 
 

@@ -70,13 +70,14 @@ def real_cosh(x: ir.Value) -> ir.Value:
 
 
 def real_sinh(x: ir.Value) -> ir.Value:
-    """With E = e^|x| - 1: (E + E / (E + 1)) / 2, which is accurate near zero too."""
+    """With E = e^|x| - 1: (E + E / (E + 1)) / 2, which is accurate near zero too, and halved last: half a denormal is
+    not exact."""
     size = size_of(x)
     big = ops.compare(size, _largest_exponent(dtype_of(x)), "GT")
     e = ops.exponential_minus_one(ops.select(big, ops.multiply(size, 0.5), size))
-    half = ops.multiply(e, 0.5)
-    usual = ops.add(half, ops.divide(half, ops.add(e, 1)))
-    return copy_sign(ops.select(big, ops.multiply(half, e), usual), x)
+    twice = ops.add(e, ops.divide(e, ops.add(e, 1)))
+    great = ops.multiply(ops.multiply(e, 0.5), e)
+    return copy_sign(ops.select(big, great, ops.multiply(twice, 0.5)), x)
 
 
 def real_hypot(x: ir.Value, y: ir.Value) -> ir.Value:
