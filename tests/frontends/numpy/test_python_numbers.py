@@ -122,3 +122,19 @@ def test_complex_numbers_of_python_have_no_order(program):
 def test_complex_numbers_of_numpy_have_one():
     check(lambda x: (x[0] + 0j < x[1] + 1j, sorted(x + 1j), max(x + 1j), complex(x[0]) == complex(x[1])),
           np.arange(3.0))
+
+
+@pytest.mark.parametrize("native", ["always", "never"])
+def test_half_a_power_of_numbers_is_no_root(native):
+    """Of arrays it is: of -0.0 that is -0.0, of -inf NaN."""
+    def powers(x):
+        return x**0.5, x**np.float64(0.5)
+
+    compiled = reactant.jit(powers, native=native)
+    for value in (-0.0, -np.inf, 0.0, np.inf, 2.25):
+        for x in (value, np.float64(value), np.float32(value), np.array(value), np.array([value])):
+            with np.errstate(invalid="ignore"):
+                wanted = powers(x)
+            for got, each in zip(compiled(x), wanted, strict=True):
+                np.testing.assert_array_equal(got, each)
+                assert np.signbit(got) == np.signbit(each) or np.isnan(each)

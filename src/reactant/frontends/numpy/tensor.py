@@ -575,10 +575,23 @@ for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute
 
 
 def _power(self: Tensor, other: object) -> Any:
-    """NumPy squares where the exponent is a plain 2: of truths that is an int8."""
+    """NumPy squares where the exponent is a plain 2: of truths that is an int8. The power 0.5 of its scalars, and of
+    Python's numbers, is no root: of -0.0 it is 0.0, of -inf infinite."""
     if type(other) is int and other == 2 and self.kind == ARRAY and self.dtype.kind == "b":
         return np.square(self)
-    return _plain_power(self, other)
+    found = _plain_power(self, other)
+    if type(found) is Tensor and self.kind != ARRAY and found.dtype.kind == "f" and not found.is_concrete() \
+            and _is_half(other):
+        base = ufuncs.cast(self.value(), found.dtype)
+        return Tensor.of_value(ops.power(base, ops.splat(0.5, base)), found.kind)
+    return found
+
+
+def _is_half(exponent: object) -> bool:
+    if type(exponent) is Tensor:
+        return exponent.kind != ARRAY and exponent.is_concrete() and exponent.dtype.kind == "f" \
+            and bool(exponent.numpy() == 0.5)
+    return isinstance(exponent, float | np.floating) and bool(exponent == 0.5)
 
 
 _plain_power, Tensor.__pow__ = Tensor.__pow__, _power
