@@ -64,7 +64,11 @@ def _joined(op: ir.Operation) -> list[int]:
     if name == "stablehlo.multiply" and makers[0] == makers[1] and makers[0] in PAIRED:
         return [0]
     return [index for index in (0, 1) if makers[1 - index] == _CONSTANT and makers[index] in CHAINED[name]
-            and any(_maker(operand) == _CONSTANT for operand in _source(op.operands[index]).operands)]
+            and _has_constant(_source(op.operands[index]))]
+
+
+def _has_constant(made: ir.Operation | None) -> bool:
+    return made is not None and any(_maker(operand) == _CONSTANT for operand in made.operands)
 
 
 def _compared(op: ir.Operation, makers: list[str]) -> list[int]:
