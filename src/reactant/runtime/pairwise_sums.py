@@ -35,7 +35,8 @@ def _length(op: ir.Operation) -> int | None:
             or dimensions != [*range(len(shape) - len(dimensions), len(shape))]:
         return None
     start, length = ops.constant_value(op.operands[1]), size(shape[len(shape) - len(dimensions):])
-    return length if LANES <= length <= MOST and start is not None and not np.asarray(start).any() else None
+    least = LANES if len(dimensions) == 1 else 2       # of two dimensions XLA's order is its own
+    return length if least <= length <= MOST and start is not None and not np.asarray(start).any() else None
 
 
 def _write_out(op: ir.Operation) -> None:
@@ -49,9 +50,11 @@ def _write_out(op: ir.Operation) -> None:
     def term(value: ir.Value, place: int) -> ir.Value:
         return ops.reshape(part(value, place, place + 1), shape)
 
-    sums = part(runs, 0, whole)
+    sums = part(runs, 0, whole) if whole else runs
     if whole > LANES:
         sums = ops.reduce(ops.reshape(sums, (*shape, whole // LANES, LANES)), op.operands[1], (rank,), "add")
-    total = joined([term(sums, lane) for lane in range(LANES)], [term(runs, place) for place in range(whole, length)])
+    lanes = LANES if whole else 1
+    total = joined([term(sums, lane) for lane in range(lanes)],
+                   [term(runs, place) for place in range(whole or lanes, length)])
     op.results[0].replace_all_uses_with(total)
     op.erase()
