@@ -1,4 +1,4 @@
-"""What it costs to compute what NumPy computes: rounded products in sums, quotients by division, denormal numbers.
+"""What it costs to compute what NumPy computes: every operation rounded as it is written, denormal numbers.
 
     python benchmarks/exactness.py [--tiny] [--only NAME ...] [--repeats N] [--clock wall|cpu] [--json FILE]
 
@@ -12,6 +12,7 @@ import copy
 import json
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -35,11 +36,11 @@ def made(name, tiny):
 
 
 @contextlib.contextmanager
-def reciprocals():
-    """Programs compiled meanwhile divide as XLA likes, unless a last place decides something."""
-    from reactant.runtime import exact_divisions
-    kept = exact_divisions.kept
-    with mock.patch.object(exact_divisions, "kept", lambda module, everywhere: kept(module)):
+def steps_of_jax():
+    """XLA gets the programs compiled meanwhile as it gets those of JAX."""
+    from reactant.runtime import legalization
+    steps = [step for step in legalization.STEPS if step.programs != legalization.NUMPY]
+    with mock.patch.object(legalization, "STEPS", [replace(step, programs=legalization.EVERY) for step in steps]):
         yield
 
 
@@ -50,7 +51,7 @@ def measure(name, tiny, repeats, clock):
     function, arguments = made(name, tiny)
     exact, loose = reactant.jit(function), reactant.jit(function, **AS_XLA)
     exact(*copy.deepcopy(arguments))
-    with reciprocals():
+    with steps_of_jax():
         loose(*copy.deepcopy(arguments))
 
     def timed(compiled):

@@ -54,7 +54,7 @@ class JaxLowered(Lowered):
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
                 native=self.native_module(self.device), general=self.report.kept,
-                callbacks=self.imported.callbacks, excess=self.as_jax, contract=True)
+                callbacks=self.imported.callbacks, as_jax=self.as_jax, contract=True)
         return JaxCompiled(self, executable, directly and not self.options.donate)
 
 

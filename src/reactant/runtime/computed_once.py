@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of
 
-CONCERNED = b"compare"
+CONCERNED = (b"compare",)
 """What the bytecode of a module that `kept` may change has in it."""
 SEEN_THROUGH = frozenset(f"stablehlo.{name}" for name in (
     "reshape", "transpose", "broadcast_in_dim", "slice", "convert", "reverse"))

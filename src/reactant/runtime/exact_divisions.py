@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_float
 
-CONCERNED = b"divide"
+CONCERNED = (b"divide",)
 """What the bytecode of a module that `kept` may change has in it."""
 DECIDES = frozenset(f"stablehlo.{name}" for name in (
     "floor", "ceil", "round_nearest_afz", "round_nearest_even", "compare", "sign", "remainder", "while", "return", "if",

@@ -48,8 +48,8 @@ class Executable:
     native: the module to run in its place on a CPU, parts of which are calls of native code.
     general: the bytecode of the module for other programs that call this one.
     callbacks: what calls of Python in the module run.
-    excess: whether values may have more digits than their dtypes (CPUs give them none), be rounded twice, and quotients
-        be products with reciprocals, as in jax.
+    as_jax: whether results are those of jax: values may have more digits than their dtypes (CPUs give them none) or be
+        rounded twice, quotients be products with reciprocals; the programs of NumPy compute what NumPy does.
     contract: whether a product that something is added to may stay unrounded, as in jax.
     prelude: the call with which programs for NumPy arrays begin, so that denormal numbers are not zero.
 
@@ -59,9 +59,9 @@ class Executable:
     def __init__(self, module: ir.Module, *, name: str = "main", xla_options: Mapping[str, Any] | None = None,
                  donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
                  native: ir.Module | None = None, general: bytes | None = None,
-                 callbacks: Sequence[Callable] = (), excess: bool = False, contract: bool = False,
+                 callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
                  prelude: str | None = None) -> None:
-        self._body = body_of(module, name, weak, native, general, callbacks, excess, contract, prelude)
+        self._body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
         self.name = name
         self.device = device
         target = device if device is not None else default_device().jax
@@ -72,10 +72,10 @@ class Executable:
         self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)
                                   and host_arguments.HANDED_OVER <= a.nbytes < BIG)
         facts = facts_of(module if native is None else native)
-        chosen = options_for(facts, target.platform, excess)
+        chosen = options_for(facts, target.platform, as_jax)
         if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
-            self._body = body_of(module, name, weak, general=general, callbacks=callbacks, excess=excess,
+            self._body = body_of(module, name, weak, general=general, callbacks=callbacks, as_jax=as_jax,
                                  contract=contract, prelude=prelude)
             facts = facts_of(module, reductions_fuse=True)
             chosen |= reductions.OPTIONS

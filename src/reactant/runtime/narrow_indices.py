@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
 
-CONCERNED = b"dynamic_update_slice"
+CONCERNED = (b"dynamic_update_slice",)
 """What the bytecode of a module that `widened` may change has in it."""
 FIRST = 2
 """The operand that is the first place."""

@@ -14,7 +14,7 @@ from reactant.ir.attributes import decode
 from reactant.ir.summation import LANES, MOST, joined
 from reactant.ir.types import dtype_of, shape_of, size
 
-CONCERNED = b"reduce"
+CONCERNED = (b"reduce",)
 """What the bytecode of a module that `kept` may change has in it."""
 SMALL = 1024
 """Most elements of an array that is summed so."""

@@ -15,7 +15,6 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import jax
@@ -25,25 +24,9 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant.ir import context, cusolver, gpu_scans, modules, types
+from reactant.ir import context, cusolver, modules, types
 from reactant.records import dataclass
-from reactant.runtime import (
-    as_written,
-    computed_once,
-    denormal_functions,
-    denormals,
-    exact_divisions,
-    heap,
-    lent,
-    masked_products,
-    nan_extremes,
-    narrow_indices,
-    pairwise_sums,
-    reshaped_updates,
-    rounded_products,
-    single_rounding,
-    special_functions,
-)
+from reactant.runtime import denormals, heap, legalization, lent
 from reactant.runtime.jax_internals import (
     X64,
     Primitive,
@@ -119,12 +102,11 @@ class Variant:
 
 
 def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.Module | None = None,
-            general: bytes | None = None, callbacks: Sequence[Callable] = (), excess: bool = False,
-            contract: bool = False,
-            prelude: str | None = None) -> Body:
+            general: bytes | None = None, callbacks: Sequence[Callable] = (), as_jax: bool = False,
+            contract: bool = False, prelude: str | None = None) -> Body:
     """Freeze `module`, whose public `@main` takes and returns statically shaped tensors; `native` is run in its place
-    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run. `excess` and
-    `contract` as in `Executable`.
+    on a CPU, `general` is what other programs take; `callbacks` are what calls of Python in it run. `as_jax`,
+    `contract` and `prelude` as in `Executable`.
 
     Raises `ValueError` where there is no such function.
     """
@@ -134,10 +116,10 @@ def body_of(module: ir.Module, name: str, weak: Sequence[int] = (), native: ir.M
             others = ", ".join(f"@{other}" for other in functions)
             raise ValueError(f"the module has no function @main, which is run{f'; it has {others}' if others else ''}")
         kind, source = functions["main"].type, modules.take_source(module)
-        return Body(_for_xla(module, excess, contract), name, tuple(_array(t, name) for t in kind.inputs),
+        return Body(legalization.legal(module, as_jax, contract), name, tuple(_array(t, name) for t in kind.inputs),
                     tuple(_array(t, name) for t in kind.results), frozenset(weak), source,
-                    None if native is None else _for_xla(native, excess, contract), general,
-                    0 if native is None else _workspace(native), tuple(callbacks), excess,
+                    None if native is None else legalization.legal(native, as_jax, contract), general,
+                    0 if native is None else _workspace(native), tuple(callbacks), as_jax,
                     prelude if denormals.concerned(native or module) else None)
 
 
@@ -148,31 +130,6 @@ def _workspace(native: ir.Module) -> int:
     told = [ir.DictAttr(each)["workspace"] for each in configured
             if isinstance(each, ir.DictAttr) and "workspace" in ir.DictAttr(each)]
     return max((int(ir.IntegerAttr(each).value) for each in told), default=0)
-
-
-def _for_xla(module: ir.Module, excess: bool, contract: bool) -> bytes:
-    content, made = modules.bytecode(module), module
-    if any(name in content for name in reshaped_updates.CONCERNED):
-        made = reshaped_updates.separated(made)
-    if narrow_indices.CONCERNED in content:
-        made = narrow_indices.widened(made)
-    if exact_divisions.CONCERNED in content:
-        made = exact_divisions.kept(made, everywhere=not excess)
-    if not excess and any(name in content for name in special_functions.CONCERNED):
-        made = special_functions.kept(made)
-    if not excess and single_rounding.CONCERNED in content:
-        made = single_rounding.kept(made)
-    if not excess and pairwise_sums.CONCERNED in content:
-        made = pairwise_sums.kept(made)
-    if not excess and any(name in content for name in as_written.CONCERNED):
-        made = as_written.kept(made)
-    if all(name in content for name in masked_products.CONCERNED):
-        made = masked_products.kept(made)
-    if computed_once.CONCERNED in content:
-        made = computed_once.kept(made)
-    if not contract and any(name in content for name in rounded_products.CONCERNED):
-        made = rounded_products.kept(made)
-    return content if made is module else modules.bytecode(made)
 
 
 def _array(type_: ir.Type, name: str) -> Array:
@@ -213,19 +170,9 @@ def _lower_on_gpu(vendor: str) -> Callable[..., Sequence[ir.Value]]:
     return lower
 
 
-@lru_cache(maxsize=64)
 def _elsewhere(bytecode: bytes, platform: str) -> bytes:
-    """The module for a platform that has no LAPACK, and may have a kernel for cumulative sums."""
-    on_gpu = platform in cusolver.VENDORS
-    if b"lapack_" not in bytecode and not (on_gpu and b"reduce_window" in bytecode):
-        return bytecode
-    with context.building():
-        module = modules.parse(bytecode)
-        cusolver.for_platform(module, platform)
-        if on_gpu:
-            gpu_scans.as_scans(module)
-        made = modules.bytecode(module)
-    if cusolver.ON_HOST in made:
+    made = legalization.legal_elsewhere(bytecode, platform)
+    if made is not bytecode and cusolver.ON_HOST in made:
         initialize_hybrid_kernels()
     return made
 
@@ -236,40 +183,16 @@ def _lower_on_cpu(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
         initialize_lapack()
     if _is_spread(ctx):
         return _inlined(ctx, arguments, body, _for_devices(ctx, body, bytecode))
-    return _inlined(ctx, arguments, body, _on_cpu(bytecode, body.prelude is not None))
+    return _inlined(ctx, arguments, body, legalization.legal_on_cpu(bytecode, body.prelude is not None))
 
 
 def _for_devices(ctx: jax_mlir.LoweringRuleContext, body: Body, bytecode: bytes) -> bytes:
     """The module for as many devices as the program is compiled for."""
-    return _over_devices(bytecode) if _is_spread(ctx) and not body.as_jax else bytecode
+    return legalization.legal_over_devices(bytecode) if _is_spread(ctx) and not body.as_jax else bytecode
 
 
 def _is_spread(ctx: jax_mlir.LoweringRuleContext) -> bool:
     return getattr(ctx.module_context.axis_context, "num_devices", 1) != 1
-
-
-@lru_cache(maxsize=64)
-def _over_devices(bytecode: bytes) -> bytes:
-    if not any(name in bytecode for name in nan_extremes.CONCERNED):
-        return bytecode
-    with context.building():
-        module = modules.parse(bytecode)
-        made = nan_extremes.over_devices(module)
-        return bytecode if made is module else modules.bytecode(made)
-
-
-@lru_cache(maxsize=64)
-def _on_cpu(bytecode: bytes, has_denormals: bool) -> bytes:
-    """The module for XLA:CPU, whose library loses NaN in some reductions, and whose functions have no denormals."""
-    passes = [nan_extremes] + [denormal_functions] * has_denormals
-    concerned = [each.kept for each in passes if any(name in bytecode for name in each.CONCERNED)]
-    if not concerned:
-        return bytecode
-    with context.building():
-        made = module = modules.parse(bytecode)
-        for kept in concerned:
-            made = kept(made)
-        return bytecode if made is module else modules.bytecode(made)
 
 
 def lower_to_differentiate(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:

@@ -12,7 +12,7 @@ from reactant.ir import modules, ops
 from reactant.ir.rounding import BFLOAT16, FEW, LARGE
 from reactant.ir.types import dtype_of
 
-CONCERNED = b"convert"
+CONCERNED = (b"convert",)
 """What the bytecode of a module that `kept` may change has in it."""
 INFINITE = 0x7F80
 """The bits of bfloat16's infinity."""
