@@ -131,3 +131,56 @@ def test_jax_functions_stay_as_they_are():
     assert jax.jit(difference)(x, x.copy()).any()
     np.testing.assert_array_equal(reactant.jit(difference, native="never")(x, x.copy()),
                                   jax.jit(difference)(x, x.copy()))
+
+
+def orbit(x, y, vx, vy, turns):
+    """A body around another."""
+    for _ in range(turns):
+        square = x * x + y * y
+        vx = vx - 0.01 * (x / square)
+        vy = vy - 0.01 * (y / square)
+        x = x + 0.01 * vx
+        y = y + 0.01 * vy
+    return x, y, vx, vy
+
+
+def horner(x, limit):
+    total, turns = x * 0, 0
+    while turns < limit:
+        total = total * x + 0.3
+        turns += 1
+    return total
+
+
+def determinants(x, y, turns):
+    """A product of each kind of small loop and branch inside another."""
+    found = x * 0
+    for turn in range(turns):
+        difference = x * y - y * x
+        if difference > 0:
+            found = found + x
+        elif difference < 0:
+            found = found - y
+        while found > 3:
+            found = found * 0.3 - 0.1
+        x = y * 0.7 + x * 0.4 if x * x > y * y * 1.1 else x * 1.3 - 0.1 * turn
+    return found, x
+
+
+def short_rows(x, turns):
+    for _ in range(turns):
+        x[1:-1] = x[1:-1] + 0.1 * (x[2:] - 2.1 * x[1:-1] + x[:-2])
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("native", ["auto", "never", "always"])
+@pytest.mark.parametrize(("function", "arguments"), [
+    (orbit, (1.0, 0.2, 0.1, 0.9, 50)), (horner, (0.77, 40.0)), (determinants, (0.9, 1.3, 60)),
+    (short_rows, (X[:5], 40)), (short_rows, (X, 40))], ids=lambda value: getattr(value, "__name__", None))
+def test_it_is_what_numpy_computes_in_loops(function, arguments, native, dtype):
+    """XLA compiles small loops as one kernel, whose constants LLVM knows."""
+    given = [a if isinstance(a, int) else np.array(a, dtype)[()] for a in arguments]
+    wanted = function(*[np.copy(a)[()] if not isinstance(a, int) else a for a in given])
+    got = reactant.jit(function, native=native)(*given)
+    np.testing.assert_array_equal(np.array(got), np.array(wanted))

@@ -155,7 +155,8 @@ def _is_simple(value: ir.Value) -> bool:
 
 
 class _Ones:
-    """Arrays of ones, for each block, shape and dtype."""
+    """Arrays of ones, for each block, shape and dtype. The number is made where the function begins: loops and branches
+    that XLA compiles as one kernel, small ones, contain their constants, so that LLVM would know it."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[ir.Block, np.dtype], ir.Value] = {}
@@ -165,15 +166,24 @@ class _Ones:
         """The product of a value with one, at the insertion point."""
         key = user.block, value.type
         if key not in self._arrays:
-            number = self._number(dtype_of(value), user.block)
-            with ir.InsertionPoint.after(ops.maker(number)):
+            number = self._number(dtype_of(value), _entry(user))
+            made = ops.maker(number)
+            with ir.InsertionPoint.after(made) if made.block == user.block \
+                    else ir.InsertionPoint.at_block_begin(user.block):
                 # XLA makes one factor of a constant and a number that is broadcast
                 self._arrays[key] = ops.optimization_barrier(ops.broadcast_in_dim(number, shape_of(value), ()))[0]
         return ops.multiply(value, self._arrays[key])
 
-    def _number(self, dtype: np.dtype, block: ir.Block) -> ir.Value:
-        if (block, dtype) not in self._numbers:
-            with ir.InsertionPoint.at_block_begin(block):
+    def _number(self, dtype: np.dtype, entry: ir.Block) -> ir.Value:
+        if (entry, dtype) not in self._numbers:
+            with ir.InsertionPoint.at_block_begin(entry):
                 hidden = ops.optimization_barrier(ops.constant(np.array([1, 1.5]), dtype, (2,)))[0]
-                self._numbers[block, dtype] = ops.reshape(ops.slice(hidden, (0,), (1,)), ())
-        return self._numbers[block, dtype]
+                self._numbers[entry, dtype] = ops.reshape(ops.slice(hidden, (0,), (1,)), ())
+        return self._numbers[entry, dtype]
+
+
+def _entry(op: ir.Operation) -> ir.Block:
+    """The first block of the function that an op is in."""
+    while op.name != "func.func":
+        block, op = op.block, op.parent.operation
+    return block
