@@ -100,7 +100,8 @@ family("products", of(SOME, SOME, OTHER), {
 
 # ---- quadratic equations -------------------------------------------------------------------------------------------
 
-DOUBLE_ROOTS = of([1.0, 2.0, 3.0, 1.0, 0.1, 4.0, 7.0], [2.0, 4.0, 6.0, 0.2, 0.2, 8.2, 1.4], [1.0, 2.0, 3.0, 0.01, 0.1, 4.2025, 0.07])
+DOUBLE_ROOTS = of([1.0, 2.0, 3.0, 1.0, 0.1, 4.0, 7.0], [2.0, 4.0, 6.0, 0.2, 0.2, 8.2, 1.4],
+                  [1.0, 2.0, 3.0, 0.01, 0.1, 4.2025, 0.07])
 family("quadratic", DOUBLE_ROOTS, {
     "discriminant": lambda a, b, c: b * b - 4 * a * c,
     "half": lambda a, b, c: (b / 2) * (b / 2) - a * c,
@@ -155,10 +156,10 @@ ORIENTATION = of([0.5, 12.0, 24.0, 0.1, 0.1, 1.0, 3.0], [0.5, 12.0, 24.0, 0.1, 0
 family("orientation", ORIENTATION, {
     "moved": lambda ax, ay, bx, by, cx, cy: (bx - ax) * (cy - ay) - (by - ay) * (cx - ax),
     "expanded": lambda ax, ay, bx, by, cx, cy: ax * by - ay * bx + bx * cy - by * cx + cx * ay - cy * ax,
-    "barycentric": lambda ax, ay, bx, by, cx, cy:
-        ((by - cy) * (ax - cx) + (cx - bx) * (ay - cy)) / ((bx - ax) * (bx - ax) + (by - ay) * (by - ay)),
 }, smooth=True, plain=True)
 family("orientation", ORIENTATION, {
+    "barycentric": lambda ax, ay, bx, by, cx, cy:
+        ((by - cy) * (ax - cx) + (cx - bx) * (ay - cy)) / ((bx - ax) * (bx - ax) + (by - ay) * (by - ay)),
     "turns": lambda ax, ay, bx, by, cx, cy: np.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax)),
     "inside": lambda ax, ay, bx, by, cx, cy: ((bx - ax) * (cy - ay) >= (by - ay) * (cx - ax))
         & ((cx - bx) * (ay - by) >= (cy - by) * (ax - bx)),
@@ -190,7 +191,8 @@ def heron(a, b, c):
     return np.sqrt(s * (s - a) * (s - b) * (s - c))
 
 
-TANGENT = of([3.0, 0.6, 5.0, 1.3, 0.1, 8.0, 15.0], [4.0, 0.8, 12.0, 0.0, 0.0, 15.0, 8.0], [5.0, 1.0, 13.0, 1.3, 0.1, 17.0, 17.0])
+TANGENT = of([3.0, 0.6, 5.0, 1.3, 0.1, 8.0, 15.0], [4.0, 0.8, 12.0, 0.0, 0.0, 15.0, 8.0],
+             [5.0, 1.0, 13.0, 1.3, 0.1, 17.0, 17.0])
 family("tangent", TANGENT, {
     "distance": lambda x, y, r: x * x + y * y - r * r,
     "ray": lambda x, y, r: (x * x + y * y) * (x * x + y * y) - (x * x + y * y) * (r * r),
@@ -304,7 +306,7 @@ def doubled_product(a, b, factor):
 family("compensated", PARTS, {
     "two sum": lambda a, b: two_sum(a, b)[1],
     "fast two sum": lambda a, b: b - ((a + b) - a),
-    "two difference": lambda a, b: (a - ((a - b) + ((a - (a - b))))) + ((a - (a - b)) - b),
+    "two difference": lambda a, b: (a - ((a - b) + (a - (a - b)))) + ((a - (a - b)) - b),
     "constant": lambda a, b: two_sum(a, 0.1)[1],
     "constants": lambda a, b: two_sum(two_sum(a, 1e8)[0], -1e8)[1],
     "sum of three": lambda a, b: ((a + b) + 1e8) - 1e8,

@@ -118,3 +118,26 @@ def test_a_loop_with_a_solve_is_one_call():
 def test_big_matrices_stay_with_lapack():
     a = np.random.default_rng(6).standard_normal((20, 40, 40))
     assert not native_of(lambda a: np.linalg.cholesky(a @ a.transpose(0, 2, 1) + np.eye(40)), a)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_singular_matrices_have_numpys_determinants(n, dtype):
+    """Which of them are 0, and their signs, alone, many, and in a loop; denormal pivots have infinite reciprocals."""
+    def one_by_one(a):
+        result = np.zeros(len(a), a.dtype)
+        for i in range(len(a)):
+            result[i] = np.linalg.det(a[i])
+        return result
+
+    random = np.random.default_rng(n)
+    a = random.integers(-5, 6, (100, n, n)).astype(float)
+    a[:, -1] = sum(a[:, i] * random.integers(-2, 3, (100, 1)) for i in range(n - 1))
+    a = np.where(random.random((100, 1, 1)) < 0.3, a * 0.1, a).astype(dtype)
+    wanted = np.linalg.det(a)
+    assert 5 < np.count_nonzero(wanted == 0) and (n == 2 or np.count_nonzero(wanted))
+    for function in (np.linalg.det, one_by_one):
+        np.testing.assert_array_equal(np.sign(reactant.jit(function, native="always")(a)), np.sign(wanted))
+    small = np.diag(np.full(n, np.finfo(dtype).tiny / 4)) + np.diag(np.full(n - 1, np.finfo(dtype).tiny / 8), -1)
+    got = reactant.jit(lambda a: np.linalg.slogdet(a)[1], native="always")(small[None].repeat(9, 0).astype(dtype))
+    np.testing.assert_allclose(got, n * np.log(np.finfo(dtype).tiny / 4), rtol=1e-6)

@@ -20,6 +20,7 @@ from reactant.loopnests.graph import Node, decoded
 from reactant.loopnests.numbers import Number
 from reactant.loopnests.scatter import counter, current
 from reactant.loopnests.writer import parallel_end
+from reactant.native import engine
 
 if TYPE_CHECKING:
     from reactant.loopnests.control import Compiler
@@ -29,6 +30,10 @@ LANE_BYTES = 64
 """Of the numbers side by side: 8 of float64."""
 LARGEST, LARGEST_ALONE = 24, 16
 """Rows and columns of a matrix, among many and alone, up to which LAPACK is slower."""
+BY_COLUMNS = 5
+"""Rows or columns up to which elements are computed in the order of NumPy's LAPACK (OpenBLAS's `getrf`): products added
+up with fused additions, subtracted at once, columns multiplied by the reciprocal of the pivot. Determinants of whole
+numbers that are 0 there are 0 here (of 200 random ones of 4 x 4, step by step: 143)."""
 PLACE = np.dtype(np.int32)
 SIDE_BY_SIDE = "} {native.independent, native.vectorize}"
 
@@ -231,9 +236,12 @@ class LU(Factorization):
         least = min(rows, columns)
         self.m = self.read(self.node.operands[0], first)
         self.pivots, self.info = self.local(least, PLACE), self.local(1, PLACE)
-        self.best, self.chosen = self.local(1), self.local(1, PLACE)
+        self.best, self.total, self.chosen = self.local(1), self.local(1), self.local(1, PLACE)
+        self.by_columns = least <= BY_COLUMNS
         self.side_by_side(lambda lane: self.info.put(self.constant(0, PLACE), ZERO, lane))
         self.over(ZERO, least, self._step)
+        if self.by_columns and columns > least:
+            self.over(number(least), columns, lambda j: self.over(number(1), rows, lambda i: self._subtract(i, j, i)))
         for result, made in zip(self.node.results, (self.m, self.pivots, self.info), strict=True):
             self.write(result, made, first)
 
@@ -242,6 +250,10 @@ class LU(Factorization):
 
     def _step(self, k: Affine) -> None:
         """Find a pivot, put its row in place, and clear the column below."""
+        if self.by_columns:
+            self.below(k, self.rows, lambda i: self._subtract(i, k, i))
+            self.over(k, self.rows, lambda i: self._subtract(i, k, k))
+
         def begin(lane: Affine) -> None:
             self.best.put(self.do("abs", self.m.get(self._at(k, k), lane)), ZERO, lane)
             self.chosen.put(self.place(k), ZERO, lane)
@@ -289,8 +301,32 @@ class LU(Factorization):
         divides = self.test("GT", self.do("abs", pivot), self.constant(0.0))
         self.best.put(self.a.select(divides, pivot, self.constant(1.0)), ZERO, lane)
 
+    def _subtract(self, i: Affine, j: Affine, end: Affine) -> None:
+        """From an element what all steps before `end` subtract from it, added up first."""
+        self.side_by_side(lambda lane: self.total.put(self.constant(0.0), ZERO, lane))
+        self.below(end, BY_COLUMNS, lambda k: self.side_by_side(lambda lane: self.total.put(self._plus_product(
+            self.m.get(self._at(i, k), lane), self.m.get(self._at(k, j), lane), self.total.get(ZERO, lane)),
+            ZERO, lane)))
+        self.side_by_side(lambda lane: self.m.put(self.do(
+            "subtract", self.m.get(self._at(i, j), lane), self.total.get(ZERO, lane)), self._at(i, j), lane))
+
+    def _plus_product(self, x: Number, y: Number, total: Number) -> Number:
+        if engine.has_feature("fma"):
+            return self.a.op("math.fma", (x, y, total), self.dtype)
+        return self.do("add", total, self.do("multiply", x, y))
+
+    def _scale(self, at: Affine, lane: Affine) -> None:
+        """By the reciprocal of the pivot, where that is a normal number."""
+        mine, pivot = self.m.get(at, lane), self.best.get(ZERO, lane)
+        usual = self.test("GE", self.do("abs", pivot), self.constant(float(np.finfo(self.dtype).tiny)))
+        inverse = self.do("divide", self.constant(1.0), pivot)
+        self.m.put(self.a.select(usual, self.do("multiply", mine, inverse), self.do("divide", mine, pivot)), at, lane)
+
     def _clear(self, i: Affine, k: Affine) -> None:
         at = self._at(i, k)
+        if self.by_columns:
+            self.side_by_side(lambda lane: self._scale(at, lane))
+            return
         self.side_by_side(lambda lane: self.m.put(
             self.do("divide", self.m.get(at, lane), self.best.get(ZERO, lane)), at, lane))
         self.over(k + 1, self.columns, lambda j: self.side_by_side(lambda lane: self.m.put(
