@@ -167,7 +167,7 @@ class _Ones:
         key = user.block, value.type
         if key not in self._arrays:
             number = self._number(dtype_of(value), _entry(user))
-            made = ops.maker(number)
+            made = number.owner.operation
             with ir.InsertionPoint.after(made) if made.block == user.block \
                     else ir.InsertionPoint.at_block_begin(user.block):
                 # XLA makes one factor of a constant and a number that is broadcast
