@@ -73,6 +73,24 @@ def test_functions_that_halve_or_square(native, dtype):
     assert reactant.jit(np.abs, native=native)(z).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("native", ["always", "never"])
+def test_constants(native, dtype):
+    """LLVM folds what float32 numbers are compared, multiplied or divided by."""
+    tiny, least = np.finfo(dtype).tiny, np.finfo(dtype).smallest_subnormal
+
+    def with_constants(x):
+        return (x * least == 0, np.isnan(x / least), x / (tiny / 2) == 0, np.clip(x, -least, least), x - least == 0,
+                np.fmin(x, least), np.abs(x) < tiny, x > least, x + least, np.maximum(x, tiny / 4))
+
+    x = numbers(dtype)
+    compiled = reactant.jit(with_constants, native=native)
+    with np.errstate(all="ignore"):
+        for given in (x, *x):
+            for got, wanted in zip(compiled(given), with_constants(given), strict=True):
+                np.testing.assert_array_equal(got, wanted)
+
+
 EXPONENTIALS = {
     "exp": np.exp, "exp2": lambda x: np.exp2(1.4 * x), "power": lambda x: 2.718**x,
     "bell": lambda x: np.exp(-np.abs(x)), "complex": lambda x: np.exp(x + 1j),

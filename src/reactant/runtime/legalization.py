@@ -15,6 +15,7 @@ from reactant.records import dataclass
 from reactant.runtime import (
     as_written,
     computed_once,
+    denormal_constants,
     denormal_functions,
     exact_divisions,
     masked_products,
@@ -56,6 +57,7 @@ STEPS = (
     Step(as_written.kept, as_written.CONCERNED, NUMPY),
     Step(masked_products.kept, masked_products.CONCERNED),
     Step(computed_once.kept, computed_once.CONCERNED),
+    Step(denormal_constants.kept, denormal_constants.CONCERNED, NUMPY),
     ROUNDED_PRODUCTS,       # last: the others make products, too
 )
 CPU_STEPS = (Step(nan_extremes.kept, nan_extremes.CONCERNED),)
