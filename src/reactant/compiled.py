@@ -126,11 +126,11 @@ class Lowered:
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:
-            source = modules.parse(kept) if self.as_jax else special_functions.written_out(modules.parse(kept))
+            source = modules.parse(kept)
+            if not self.as_jax:
+                source = pairwise_sums.kept(special_functions.written_out(source), flattened=False)
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
-        if not self.as_jax:
-            source = pairwise_sums.kept(source)
         found = loopnests.native_form(source, self.options.native, handed_over=self.on_device)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)

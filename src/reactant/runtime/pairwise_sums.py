@@ -20,9 +20,12 @@ SMALL = 1024
 """Most elements of an array that is summed so."""
 
 
-def kept(module: ir.Module) -> ir.Module:
-    """The module, or a copy of it with those sums written out."""
-    return modules.altered(module, lambda op: _length(op) is not None, _write_out)
+def kept(module: ir.Module, flattened: bool = True) -> ir.Module:
+    """The module, or a copy of it with those sums written out; `flattened`: also those over several dimensions (native
+    code has no sums of slices of what is reshaped)."""
+    def concerned(op: ir.Operation) -> bool:
+        return _length(op) is not None and (flattened or len(decode(op.attributes["dimensions"])) == 1)
+    return modules.altered(module, concerned, _write_out)
 
 
 def _length(op: ir.Operation) -> int | None:
