@@ -166,9 +166,9 @@ class _Ones:
         """The product of a value with one, at the insertion point."""
         key = user.block, value.type
         if key not in self._arrays:
-            number = self._number(dtype_of(value), _entry(user))
-            made = number.owner.operation
-            with ir.InsertionPoint.after(made) if made.block == user.block \
+            entry = _entry(user)
+            number = self._number(dtype_of(value), entry)
+            with ir.InsertionPoint.after(ops.maker(number)) if user.block == entry \
                     else ir.InsertionPoint.at_block_begin(user.block):
                 # XLA makes one factor of a constant and a number that is broadcast
                 self._arrays[key] = ops.optimization_barrier(ops.broadcast_in_dim(number, shape_of(value), ()))[0]
