@@ -117,7 +117,19 @@ elementwise("erfc", lambda y, x: ops.multiply(ops.exponential(ops.negate(ops.mul
 elementwise("erf_inv", lambda y, x: ops.multiply(ops.exponential(ops.multiply(y, y)), math.sqrt(math.pi) / 2),
             singular=True)
 elementwise("lgamma", lambda y, x: ops.digamma(x), singular=True)
-elementwise("digamma", lambda y, x: ops.polygamma(number(1, x), x), singular=True)
+elementwise("digamma", lambda y, x: _trigamma(x), singular=True)
+
+
+def _trigamma(x: ir.Value) -> ir.Value:
+    """XLA's is wrong left of -9 and 0 where the square of x overflows: the reflection there, and the first terms."""
+    left, far = ops.compare(x, 0, "LT"), ops.compare(x, 2.0**27, "GT")
+    rest = ops.subtract(x, ops.round_nearest_even(x))
+    sine = ops.sine(ops.multiply(rest, math.pi))
+    reflected = ops.select(left, ops.subtract(number(1, x), x), x)
+    inside = ops.polygamma(number(1, x), ops.select(far, 1, reflected))
+    of_left = ops.subtract(ops.divide(number(math.pi**2, x), ops.multiply(sine, sine)), inside)
+    of_far = ops.divide(ops.add(ops.divide(number(0.5, x), x), 1), x)
+    return ops.select(left, of_left, ops.select(far, of_far, inside))
 
 
 def _root_times(call: Call, g: ir.Value, product: Any) -> ir.Value | None:
