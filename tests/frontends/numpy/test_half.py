@@ -132,3 +132,35 @@ def test_batches():
 def test_only_loops_of_half_precision_stay():
     assert "while" in reactant.jit(_loop).lower(ARRAYS["ones"].astype(np.float16)).as_text()
     assert "while" not in reactant.jit(_loop).lower(ARRAYS["ones"].astype(np.float32)).as_text()
+
+
+OF_HALVES = {
+    "max": lambda a, b: np.max(a), "min": lambda a, b: np.min(a), "argmax": lambda a, b: np.argmax(a),
+    "argmin": lambda a, b: np.argmin(a), "ptp": lambda a, b: np.ptp(a), "nanmax": lambda a, b: np.nanmax(a),
+    "of rows": lambda a, b: a.reshape(8, -1).max(1), "initial": lambda a, b: np.min(a, initial=b[0]),
+    "accumulate": lambda a, b: np.maximum.accumulate(a), "fmax": np.fmax, "fmin": np.fmin,
+    "floor": lambda a, b: np.floor(a), "ceil": lambda a, b: np.ceil(a), "trunc": lambda a, b: np.trunc(a),
+    "floor_divide": lambda a, b: a // b, "remainder": lambda a, b: a % b, "fmod": np.fmod, "divmod": np.divmod,
+    "bytes": lambda a, b: np.floor(np.abs(a) % b.dtype.type(100)).astype(np.uint8),
+}
+
+
+@pytest.mark.parametrize("dtype", [ml_dtypes.bfloat16, np.float16])
+@pytest.mark.parametrize("name", OF_HALVES)
+def test_functions_of_halves(name, dtype):
+    """To NumPy bfloat16 is of no kind of its own: it is a float all the same."""
+    function = OF_HALVES[name]
+    a, b = ((random.standard_normal(2000) * 10.0**random.integers(-3, 3, 2000)).astype(dtype) for _ in range(2))
+    with np.errstate(all="ignore"):
+        wanted = function(a, b)
+    got = reactant.jit(function)(a, b)
+    for mine, numpys in zip(np.atleast_2d(got), np.atleast_2d(wanted), strict=True):
+        assert mine.dtype == numpys.dtype
+        np.testing.assert_array_equal(mine.astype(float), numpys.astype(float))
+
+
+def test_not_a_number_among_bfloat16():
+    a = np.array([1.5, -2, np.nan, 7, 3], ml_dtypes.bfloat16)
+    for function, wanted in ((np.max, np.nan), (np.min, np.nan), (np.argmax, 2), (np.nanmax, 7), (np.nanmin, -2),
+                             (np.fmax.reduce, 7)):
+        np.testing.assert_equal(float(reactant.jit(function)(a)), wanted)

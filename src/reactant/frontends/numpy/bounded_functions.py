@@ -39,7 +39,7 @@ from reactant.frontends.numpy.tensor import SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.ufuncs import weak_type
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import real_dtype
+from reactant.ir.types import is_float, real_dtype
 
 TABLE: dict[Callable, Callable] = {}
 
@@ -161,20 +161,20 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
 def lowest(dtype: np.dtype) -> object:
     if dtype.kind == "c":
         return complex(-np.inf, -np.inf)
-    return False if dtype.kind == "b" else -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    return False if dtype.kind == "b" else -np.inf if is_float(dtype) else np.iinfo(dtype).min
 
 
 def highest(dtype: np.dtype) -> object:
     if dtype.kind == "c":
         return complex(np.inf, np.inf)
-    return True if dtype.kind == "b" else np.inf if dtype.kind == "f" else np.iinfo(dtype).max
+    return True if dtype.kind == "b" else np.inf if is_float(dtype) else np.iinfo(dtype).max
 
 
 def missing(dtype: np.dtype) -> object:
     """What nan-ignoring functions ignore; integers have none."""
     if dtype.kind == "c":
         return complex(np.nan, np.nan)
-    return np.nan if dtype.kind == "f" else 0
+    return np.nan if is_float(dtype) else 0
 
 
 def _constantly(value: object) -> Callable[[np.dtype], object]:

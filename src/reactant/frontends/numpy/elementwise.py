@@ -17,7 +17,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.numpy import complex_functions as cf
 from reactant.frontends.numpy.complex_functions import copy_sign, with_signed_zero
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, is_float, is_half, shape_of
 
 Loop = Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], "ir.Value | Sequence[ir.Value]"]
 
@@ -47,7 +47,7 @@ def _direct(build: Callable) -> Loop:
 def _by_kind(**cases: Callable) -> Loop:
     """A loop by the kind of the first input; `else_` takes the rest."""
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
-        return cases.get(dtypes[0].kind, cases.get("else_"))(*values)
+        return cases.get("f" if is_float(dtypes[0]) else dtypes[0].kind, cases.get("else_"))(*values)
     return run
 
 
@@ -125,9 +125,9 @@ def _extreme(build: Callable, direction: str, ignore_nan: bool) -> Loop:
     """maximum/minimum (NaN wins) and fmax/fmin (NaN loses); complex numbers order lexicographically."""
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
         x, y = values
-        if dtypes[0].kind in "biu" or (dtypes[0].kind == "f" and not ignore_nan):
+        if dtypes[0].kind in "biu" or (is_float(dtypes[0]) and not ignore_nan):
             return build(x, y)
-        if dtypes[0].kind == "f":
+        if is_float(dtypes[0]):
             return ops.select(is_nan(x), y, ops.select(is_nan(y), x, build(x, y)))
         first = _comparison(direction)([x, y], dtypes)
         if ignore_nan:
@@ -222,7 +222,9 @@ def _remainder_float(x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def _floor_divide_float(x: ir.Value, y: ir.Value) -> ir.Value:
-    """floor(x / y) computed from the exact remainder, as NumPy's npy_divmod does."""
+    """floor(x / y) computed from the exact remainder, as NumPy's npy_divmod does; halves in float32, rounded once."""
+    if is_half(dtype := dtype_of(x)):
+        return ops.convert(_floor_divide_float(ops.convert(x, np.float32), ops.convert(y, np.float32)), dtype)
     rest = ops.remainder(x, y)
     quotient = ops.divide(ops.subtract(x, rest), y)
     differ = ops.and_(ops.compare(rest, 0, "NE"),
@@ -235,7 +237,7 @@ def _floor_divide_float(x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def _fmod(x: ir.Value, y: ir.Value) -> ir.Value:
-    if dtype_of(x).kind == "f":
+    if is_float(dtype_of(x)):
         return ops.remainder(x, y)
     zero, safe = _nonzero_divisor(y)
     return ops.select(zero, 0, ops.remainder(x, safe))
@@ -446,14 +448,14 @@ def _modf(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.V
 
 
 def _truncate(x: ir.Value) -> ir.Value:
-    if dtype_of(x).kind != "f":
+    if not is_float(dtype_of(x)):
         return x
     return ops.select(sign_bit(x), ops.ceil(x), ops.floor(x))
 
 
 def _float_only(build: Callable) -> Callable:
     """Rounding functions leave integers and bool as they are."""
-    return lambda x: build(x) if dtype_of(x).kind == "f" else x
+    return lambda x: build(x) if is_float(dtype_of(x)) else x
 
 
 def _rint(x: ir.Value) -> ir.Value:

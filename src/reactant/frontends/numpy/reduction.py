@@ -26,7 +26,7 @@ from reactant.frontends.numpy.ufunc_methods import (
 from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, is_float, shape_of, size
 
 _ABSENT = np._NoValue
 
@@ -123,7 +123,7 @@ def first_extreme(value: ir.Value, axis: int, extreme: np.ufunc) -> ir.Value:
     best = ops.reduce(value, NEUTRAL[extreme](dtype), [axis], lambda x, y: step([x, y], (dtype,) * 3))
     kept = [d for d in range(len(shape)) if d != axis]
     hit = ops.compare(value, ops.broadcast_in_dim(best, shape, kept), "EQ")
-    if dtype.kind in "fc":
+    if dtype.kind == "c" or is_float(dtype):
         hit = ops.or_(hit, is_nan(value))
     counter = np.dtype(np.int32 if shape[axis] < 2**31 else np.int64)
     places = ops.select(hit, ops.iota(shape, counter, axis), ops.constant(np.iinfo(counter).max, counter, shape))

@@ -23,7 +23,7 @@ from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, is_half, shape_of
+from reactant.ir.types import Shape, dtype_of, is_float, is_half, shape_of
 from reactant.records import dataclass
 
 UNROLLED_STEPS = 8
@@ -37,18 +37,18 @@ UNROLLED_SEGMENTS = 32
 def _lowest(dtype: np.dtype) -> object:
     if dtype.kind == "c":
         return complex(-np.inf, -np.inf)
-    return -np.inf if dtype.kind == "f" else False if dtype.kind == "b" else np.iinfo(dtype).min
+    return -np.inf if is_float(dtype) else False if dtype.kind == "b" else np.iinfo(dtype).min
 
 
 def _highest(dtype: np.dtype) -> object:
     if dtype.kind == "c":
         return complex(np.inf, np.inf)
-    return np.inf if dtype.kind == "f" else True if dtype.kind == "b" else np.iinfo(dtype).max
+    return np.inf if is_float(dtype) else True if dtype.kind == "b" else np.iinfo(dtype).max
 
 
 def _ignored(extreme: Callable) -> Callable:
     """The neutral element of fmax/fmin: NaN loses against everything."""
-    return lambda dtype: np.nan if dtype.kind in "fc" else extreme(dtype)
+    return lambda dtype: np.nan if dtype.kind == "c" or is_float(dtype) else extreme(dtype)
 
 
 def _always(value: object) -> Callable[[np.dtype], object]:
@@ -245,7 +245,7 @@ def _reduce_monoid(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], star
         value = ops.select(mask, value, neutral)
     if ufunc in (np.add, np.multiply) and dtype == np.float16:
         value = ops.convert(value, np.float32)      # accumulated in single precision, rounded once
-    if axes and ufunc in (np.fmax, np.fmin) and dtype.kind == "f":
+    if axes and ufunc in (np.fmax, np.fmin) and is_float(dtype):
         value = _reduce_without_nan(ufunc, value, axes)
     elif axes:
         value = ops.reduce(value, neutral, axes, _PLAIN.get((ufunc, dtype.kind)) or _body(ufunc, dtype_of(value)))

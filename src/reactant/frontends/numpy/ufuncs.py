@@ -19,7 +19,7 @@ from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.numpy.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, shape_of
+from reactant.ir.types import Shape, dtype_of, is_float, shape_of
 from reactant.records import dataclass
 
 _NUMBERS = (bool, int, float, complex)
@@ -44,7 +44,7 @@ def cast(value: ir.Value, dtype: object) -> ir.Value:
         return ops.compare(value, 0, "NE")
     if old.kind == "c" and dtype.kind != "c":
         return cast(ops.real(value), dtype)
-    if old.kind == "f" and dtype.kind in "iu" and (dtype.itemsize < 4 or dtype.kind == "u"):
+    if is_float(old) and dtype.kind in "iu" and (dtype.itemsize < 4 or dtype.kind == "u"):
         # C converts through a wider integer and wraps, XLA would saturate
         wide = np.int64 if dtype != np.uint64 else np.uint64
         if dtype == np.uint64:
