@@ -188,3 +188,14 @@ def test_long_sums_of_exponentials_stay_one_operation():
 
     assert comparisons((100, 100)) == 0
     assert comparisons((5, 10)) > 0
+
+
+@pytest.mark.parametrize("native", ["auto", "never", "always"])
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_sizes_of_complex_numbers(dtype, native):
+    """The size alone, and with parts that native code makes."""
+    least = float(np.finfo(dtype).smallest_subnormal)
+    z = np.array([3 + 4j, 6 - 8j, 5 + 0j, -12j], dtype) * np.array(least, dtype).real
+    x, y = z.real.copy(), z.imag.copy()
+    np.testing.assert_array_equal(reactant.jit(np.abs, native=native)(z), np.abs(z))
+    np.testing.assert_array_equal(reactant.jit(lambda x, y: np.abs(x + 1j * y), native=native)(x, y), np.abs(z))
