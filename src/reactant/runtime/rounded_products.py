@@ -37,6 +37,9 @@ SEEN_THROUGH = {f"stablehlo.{name}": operands for name, operands in {
 SHORT = 128
 """Summands up to which NumPy's order is XLA's or nearly so. Longer sums are rounded otherwise anyhow, and XLA's library
 takes products and their sum together."""
+LITTLE = 8192
+"""Bytes of an array that a loop which XLA compiles as one kernel may have; it does so up to 1024 that are read and
+written."""
 NESTED = frozenset(f"stablehlo.{name}" for name in (
     "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map", "all_reduce", "reduce_scatter"))
 """Ops whose regions work on single elements; arrays cannot be there."""
@@ -155,8 +158,9 @@ def _is_simple(value: ir.Value) -> bool:
 
 
 class _Ones:
-    """Arrays of ones, for each block, shape and dtype. The number is made where the function begins: loops and branches
-    that XLA compiles as one kernel, small ones, contain their constants, so that LLVM would know it."""
+    """Arrays of ones, for each block, shape and dtype. The number of little arrays is made where the function begins:
+    loops that XLA compiles as one kernel, those of little data, contain their constants, so that LLVM would know it.
+    That of others is a constant of the block: one that a loop carries takes twice the time (200,000 numbers)."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[ir.Block, np.dtype], ir.Value] = {}
@@ -166,20 +170,21 @@ class _Ones:
         """The product of a value with one, at the insertion point."""
         key = user.block, value.type
         if key not in self._arrays:
-            entry = _entry(user)
-            number = self._number(dtype_of(value), entry)
-            with ir.InsertionPoint.after(ops.maker(number)) if user.block == entry \
+            dtype = dtype_of(value)
+            home = _entry(user) if size(shape_of(value)) * dtype.itemsize <= LITTLE else user.block
+            number = self._number(dtype, home)
+            with ir.InsertionPoint.after(ops.maker(number)) if user.block == home \
                     else ir.InsertionPoint.at_block_begin(user.block):
                 # XLA makes one factor of a constant and a number that is broadcast
                 self._arrays[key] = ops.optimization_barrier(ops.broadcast_in_dim(number, shape_of(value), ()))[0]
         return ops.multiply(value, self._arrays[key])
 
-    def _number(self, dtype: np.dtype, entry: ir.Block) -> ir.Value:
-        if (entry, dtype) not in self._numbers:
-            with ir.InsertionPoint.at_block_begin(entry):
+    def _number(self, dtype: np.dtype, home: ir.Block) -> ir.Value:
+        if (home, dtype) not in self._numbers:
+            with ir.InsertionPoint.at_block_begin(home):
                 hidden = ops.optimization_barrier(ops.constant(np.array([1, 1.5]), dtype, (2,)))[0]
-                self._numbers[entry, dtype] = ops.reshape(ops.slice(hidden, (0,), (1,)), ())
-        return self._numbers[entry, dtype]
+                self._numbers[home, dtype] = ops.reshape(ops.slice(hidden, (0,), (1,)), ())
+        return self._numbers[home, dtype]
 
 
 def _entry(op: ir.Operation) -> ir.Block:
