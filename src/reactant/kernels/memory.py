@@ -321,7 +321,7 @@ class _Binder:
         raise StructChanged(self.changed)
 
     def element(self, whole: Records, index: tuple, name: str) -> Argument:
-        """The one at an index that only the run knows."""
+        """The one at a run-time index."""
         of, place = self.records(whole, name), whole.place
         assert place is not None
         total = ops.constant(0, np.int64)

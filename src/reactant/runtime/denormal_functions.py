@@ -14,12 +14,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import bounds, modules, ops
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.runtime.nan_extremes import LEAST
 
 CONCERNED = (b"exponential", b"log", b"asin")
 """One of them is in the bytecode of a module that `kept` may change."""
-LEAST = 2048
-"""Elements from which XLA's library reduces; it takes no comparisons, so that sums of such exponentials took twice the
-time. The library's are 0 where they would be denormal."""
 FUSED = frozenset(f"stablehlo.{name}" for name in (
     "add", "subtract", "multiply", "divide", "negate", "abs", "maximum", "minimum", "sqrt", "rsqrt", "log", "tanh",
     "exponential", "convert", "reshape", "broadcast_in_dim"))
@@ -47,7 +45,8 @@ def _is_concerned(op: ir.Operation) -> bool:
 
 
 def _is_for_library(op: ir.Operation) -> bool:
-    """Whether XLA may hand it to its library together with a reduction that reads it."""
+    """Whether XLA may hand it to its library together with a reduction that reads it. The library takes no comparisons,
+    so that sums of such exponentials took twice the time; its own are 0 where they would be denormal."""
     if size(shape_of(op.results[0])) < LEAST:
         return False
     waiting, seen = [op.results[0]], {op.results[0]}

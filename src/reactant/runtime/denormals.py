@@ -66,4 +66,3 @@ def begun_with(module: ir.Module, target: str) -> None:
             call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(
                 {"inlineable": ir.StringAttr.get("false")})
             func.ReturnOp(call.results)
-
