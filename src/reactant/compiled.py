@@ -5,7 +5,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -28,6 +28,9 @@ from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
 from reactant.runtime.layout import are_distinct
 from reactant.simplify import target
 from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
+
+if TYPE_CHECKING:
+    from reactant.native.straight import Straight
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Lowered:
         self.name, self.traced, self._bytecode, self.report = name, traced, original, report
         self.times, self.options = times, options
         self.notes: list[str] = []      # what was compiled natively
+        self._little = False            # whether several threads would not be faster
         self.call: Callable[[tuple, dict], tuple[list, tuple, dict]] | None = None
         """What checks the arguments of a call, and takes them apart."""
 
@@ -97,11 +101,22 @@ class Lowered:
     def program(self) -> Compiled:
         """The program as XLA gets it, compiled when it is first called or looked at: for the arguments it has then."""
         with building():
+            native = self.native_module(None)
             executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
-                                    donate=self._donated(), native=self.native_module(None),
-                                    general=self.report.kept, callbacks=self.traced.callbacks,
+                                    donate=self._donated(), native=native, general=self.report.kept,
+                                    callbacks=self.traced.callbacks, straight=self._straight(native),
                                     **self.as_numpy())
         return Compiled(self, executable)
+
+    def _straight(self, native: ir.Module | None) -> Straight | None:
+        """The program without XLA, where it is nothing but native code and too little for several threads."""
+        if native is None or self.on_device or self.traced.callbacks or self.options.xla:
+            return None
+        from reactant.native.straight import straight
+        found = straight(native, self._little)
+        if found is not None:
+            self.notes.append("runs without XLA: there is nothing but native code")
+        return found
 
     def as_numpy(self) -> dict[str, Any]:
         """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""
@@ -131,11 +146,13 @@ class Lowered:
                 source = pairwise_sums.kept(special_functions.written_out(source), flattened=False)
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
-        found = loopnests.native_form(source, self.options.native, handed_over=self.on_device)
+        found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
+                                      straight=not (self.on_device or self.as_jax))
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start
         self.notes += found.notes if found is not None else ()
+        self._little = found is not None and found.little
         made = found.module if found is not None else None
         if bounds.wanted():
             made = made or modules.clone(self.module)

@@ -45,27 +45,32 @@ class Group:
 
 @dataclass
 class NativeForm:
-    """A module with calls of native code, and a line about each."""
+    """A module with calls of native code, a line about each, and whether there is so little to do in it that several
+    threads would not be faster."""
 
     module: ir.Module
     notes: list[str]
+    little: bool = False
 
 
-def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False) -> NativeForm | None:
+def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False,
+                straight: bool = False) -> NativeForm | None:
     """The module with native calls where they pay ("auto") or wherever they are possible ("always"); None where there
     are none. The module itself stays as it is. With a jaxlib whose interface is not known, "auto" is "never".
 
-    handed_over: XLA will run it in another thread where there is much to do, which saving pays, too."""
+    handed_over: XLA will run it in another thread where there is much to do, which saving pays, too.
+    straight: where all of it is native code it is called without XLA (`native.straight`), which pays, too."""
     if mode == "never" or mode == "auto" and not ffi.usable():
         return None
     with building():
         block = modules.function(module).regions[0].blocks[0]
-        if mode == "auto" and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
+        little = straight and _is_little(block)
+        if mode == "auto" and not little and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
             return None
         made = modules.clone(module)
-        stage = Stage(mode, handed_over)
+        stage = Stage(mode, handed_over, little)
         stage.block(modules.function(made).regions[0].blocks[0])
-        return NativeForm(made, stage.notes) if stage.notes else None
+        return NativeForm(made, stage.notes, little or worth.one_core()) if stage.notes else None
 
 
 def _may_pay(block: ir.Block) -> bool:
@@ -82,23 +87,33 @@ def _may_be_inline(block: ir.Block) -> bool:
     return len(own) <= MOST_INLINE and worth.inline_pays([own]) and all(map(compiles, own))
 
 
-class Stage:
-    """Works through the blocks of a module."""
+def _is_little(block: ir.Block) -> bool:
+    """Whether all of a program can become native code, which is faster than XLA's where that calls it."""
+    *ops, _ = [op.operation for op in block]
+    own = [op for op in ops if op.name not in GENERATORS]
+    return 0 < len(own) <= MOST_INLINE and worth.straight_pays(own) \
+        and all(sorting.possible(op) if op.name == SORT else compiles(op) for op in own)
 
-    def __init__(self, mode: str, handed_over: bool = False) -> None:
-        self.mode, self.handed_over, self.notes = mode, handed_over, []  # type: ignore[var-annotated]
+
+class Stage:
+    """Works through the blocks of a module. handed_over, little: as in `native_form`, of the whole program."""
+
+    def __init__(self, mode: str, handed_over: bool = False, little: bool = False) -> None:
+        self.mode, self.handed_over, self.little = mode, handed_over, little
+        self.notes: list[str] = []
         self.number = 0
 
     def block(self, block: ir.Block, in_loop: bool = False) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
-        self._sorts(block)
+        handed_over, self.handed_over = self.handed_over, False       # of the whole program alone
+        little, self.little = self.little, False
+        self._sorts(block, little)
         ops = [op.operation for op in block]
         terminator = ops.pop()
         own = [op for op in ops if op.name not in GENERATORS]
         if not own:
             return
-        handed_over, self.handed_over = self.handed_over, False       # of the whole program alone
-        if self.mode != "always" and not handed_over and not worth.may_pay(own, in_loop):      # none of their groups
+        if self.mode != "always" and not handed_over and not little and not worth.may_pay(own, in_loop):      # none of their groups
             for op in own:
                 if op.name in HOLDERS and not compiles(op):
                     self._inside(op, in_loop)
@@ -111,7 +126,7 @@ class Stage:
         ops, own, possible = _spread_anew(ops, own, possible)
         groups = grouped(own, possible)
         inline = handed_over and all(possible) and worth.inline_pays([g.ops for g in groups])
-        chosen = [g for g in groups if self.mode == "always" or inline
+        chosen = [g for g in groups if self.mode == "always" or inline or little
                   or worth.pays(g.ops, functools.partial(_big_outputs, g.ops), in_loop)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:
@@ -121,9 +136,9 @@ class Stage:
         for region in op.regions:
             self.block(region.blocks[0], in_loop or op.name == "stablehlo.while")
 
-    def _sorts(self, block: ir.Block) -> None:
+    def _sorts(self, block: ir.Block, little: bool) -> None:
         for op in [op.operation for op in block if op.name == SORT]:
-            if sorting.possible(op) and (self.mode == "always" or sorting.pays(op)):
+            if sorting.possible(op) and (self.mode == "always" or little or sorting.pays(op)):
                 self.notes.append(sorting.replaced(op))
 
     def _written(self, group: Group) -> Call | None:

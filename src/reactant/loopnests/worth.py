@@ -30,12 +30,15 @@ us for 50 turns, 134 with calls.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from reactant.ir import attributes as attr
+from reactant.ir import cost
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.loopnests.factorizations import is_small
 from reactant.loopnests.numbers import EXPENSE
@@ -118,6 +121,14 @@ LEAST_HANDED_OVER, HANDING_OVER = 1000, 8000
 """Operations, functions such as exp not counted, from which XLA's own client runs a program in another thread, and ns
 that this costs: a call of ours counts as none. Of `LEAST_MOVED` elements at most.
 """
+MOST_STRAIGHT = 400_000
+"""ns of a program that is native code alone up to which it is called without XLA: there one thread does it all."""
+AROUND = 30_000
+"""ns that XLA's way to a program and back costs, NumPy arrays in and out (`native.straight`)."""
+SEEN = {"stablehlo." + name for name in ("slice", "broadcast_in_dim", "reshape", "reverse")}
+"""Ops that move nothing: what reads them reads elsewhere."""
+ELEMENT, DEAR_ELEMENT, FETCHED, SORTED = 0.5, 2.0, 2.0, 20.0
+"""ns an element of 8 bytes: of ops, of functions such as exp, what is moved to other places, and sorted."""
 MOST_CALLS = 4
 """Calls that a whole program may become for that,"""
 SLOWER_PRODUCT = 0.03
@@ -301,6 +312,34 @@ def inline_pays(groups: Sequence[Sequence[ir.Operation]]) -> bool:
         return False
     counted = sum(2 * _multiplied(op) if op.name == PRODUCT else _elements(op) for op in ops if op.name in COUNTED)
     return counted > LEAST_HANDED_OVER and HANDING_OVER + sum(map(_advantage, groups)) > 0
+
+
+def straight_pays(ops: Sequence[ir.Operation]) -> bool:
+    """Whether a program of these ops alone, which all compile, is faster without XLA, in one thread."""
+    products = sum(_multiplied(op) for op in ops if op.name == PRODUCT)
+    return (one_core() or sum(map(_takes, ops)) <= MOST_STRAIGHT) and _gained(ops, 1) + AROUND > SLOWER_PRODUCT * products
+
+
+@cache
+def one_core() -> bool:
+    """Whether several threads would only take turns."""
+    return len(os.sched_getaffinity(0)) == 1 if hasattr(os, "sched_getaffinity") else os.cpu_count() == 1
+
+
+def _takes(op: ir.Operation) -> float:
+    """ns of one thread, roughly."""
+    if op.name in SEEN:
+        return 0.0
+    if op.regions and op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
+        counted = cost.of_operation(op)
+        return counted.flops + counted.bytes / 8
+    elements, dtype = _elements(op), dtype_of(op.results[0])
+    if op.name == "stablehlo.sort":
+        return SORTED * elements
+    if op.name in ("stablehlo.gather", "stablehlo.scatter"):
+        return FETCHED * _fetched(op)
+    return elements * (DEAR_ELEMENT if op.name in DEAR else ELEMENT) * dtype.itemsize / 8 \
+        + (_multiplied(op) * ELEMENT if op.name == PRODUCT else 0)
 
 
 def may_pay(ops: Sequence[ir.Operation], in_loop: bool = False) -> bool:

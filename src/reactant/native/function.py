@@ -139,6 +139,12 @@ def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function:
             return _compiled[key]
 
 
+def of_target(name: str) -> NativeFunction | None:
+    """The function that XLA programs call by this name."""
+    found = _compiled.get(name.rpartition(".")[2])
+    return found if found is not None and found.target == name else None
+
+
 def _key(top: ir.Operation, name: str, *more: object) -> str:
     text = modules.to_text(top, large_elements=None)
     return hashlib.sha256("\n".join([text, name, *map(repr, more), engine.fingerprint()]).encode()).hexdigest()[:24]
@@ -329,6 +335,11 @@ class NativeFunction:
     def __repr__(self) -> str:
         return f"<NativeFunction {self.name}({', '.join(map(str, self.arguments))})>"
 
+    @property
+    def threaded(self) -> bool:
+        """Whether it divides work among the threads of an XLA program, if one calls it."""
+        return "@reactant.parallel(" in self._text
+
     # -- operands and results, in the order of the arguments
 
     @cached_property
@@ -468,11 +479,18 @@ class NativeFunction:
         runtime = (ctypes.c_int64 * (support.RUNTIME_BYTES // 8))()
         runtime[support.THREADS // 8] = 1
         kind = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-        entry: Callable = kind(self._load()["entry"])
+        entry: Callable = kind(self.entry())
         entry(ctypes.addressof(runtime), ctypes.addressof(pointers), ctypes.addressof(counts))
-        status = runtime[0] & 0xFFFFFFFF
-        if status:
-            raise NativeError(self._explained(self.messages[status - 1]))
+        if status := runtime[0] & 0xFFFFFFFF:
+            raise self.failure(status)
+
+    def entry(self) -> int:
+        """The address of `(runtime, pointers, counts)`: `native.support` says what these point to."""
+        return self._load()["entry"]
+
+    def failure(self, status: int) -> NativeError:
+        """What a call raises that has left this status."""
+        return NativeError(self._explained(self.messages[status - 1]))
 
     def _checked(self, index: int, given: Any) -> np.ndarray:
         argument = self.arguments[index]

@@ -37,6 +37,22 @@ def converted(arguments: Sequence[Any], inputs: Sequence[Array], name: str, *, t
             for index, (argument, array) in enumerate(zip(arguments, inputs, strict=True))]
 
 
+def contiguous(arguments: Sequence[Any], inputs: Sequence[Array], name: str) -> list[np.ndarray]:
+    """`arguments` as C-contiguous, aligned arrays of NumPy's, otherwise as `converted`."""
+    if len(arguments) == len(inputs) and all(map(_fits, arguments, inputs)):
+        return list(arguments)
+    found = converted(arguments, inputs, name, to_host=True)
+    return [np.require(a, requirements="CA").reshape(array.shape) for a, array in zip(found, inputs, strict=True)]
+
+
+def _fits(argument: Any, array: Array) -> bool:
+    if type(argument) is not np.ndarray or argument.dtype is not array.dtype and argument.dtype != array.dtype \
+            or argument.shape != array.shape:
+        return False
+    flags = argument.flags
+    return bool(flags.c_contiguous and flags.aligned)
+
+
 def _converted(argument: Any, array: Array, index: int, name: str) -> Any:
     if isinstance(argument, (bool, int, float, complex)) and not isinstance(argument, np.generic):
         argument = np.asarray(argument, array.dtype)

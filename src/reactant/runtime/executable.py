@@ -52,6 +52,7 @@ class Executable:
         rounded twice, quotients be products with reciprocals; the programs of NumPy compute what NumPy does.
     contract: whether a product that something is added to may stay unrounded, as in jax.
     prelude: the call with which programs for NumPy arrays begin, so that denormal numbers are not zero.
+    straight: what does the same without XLA: contiguous arrays that it only reads to new ones.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
@@ -60,7 +61,9 @@ class Executable:
                  donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
                  native: ir.Module | None = None, general: bytes | None = None,
                  callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
-                 prelude: str | None = None) -> None:
+                 prelude: str | None = None,
+                 straight: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None) -> None:
+        self.straight = straight
         self._body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
         self.name = name
         self.device = device
@@ -130,7 +133,9 @@ class Executable:
         returned list has that very ndarray in its place.
         Raises `TypeError` where an argument does not have the module's shape and dtype.
         """
-        if self._big or self._recycled:
+        if self.straight is not None:
+            results = self.straight(host_arguments.contiguous(arguments, self.inputs, self.name))
+        elif self._big or self._recycled:
             results = self._run_lending(arguments)
         elif self._handed_over:
             scratch: list[np.ndarray] = []

@@ -1,0 +1,176 @@
+"""Programs that are native code alone run without XLA: right for every kind of argument and result, and only where that
+pays."""
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import reactant
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.native import NativeError
+from reactant.native.straight import straight
+
+
+def program(function, *arguments, **options):
+    return reactant.jit(function, **options).lower(*arguments).program()
+
+
+def runs_straight(function, *arguments, **options):
+    return program(function, *arguments, **options).executable.straight is not None
+
+
+X = np.linspace(-2.0, 3.0, 60)
+ARGUMENTS = {
+    "as it is": X, "every second": X[::2], "reversed": X[::-1], "a column": X.reshape(20, 3)[:, 1],
+    "transposed": X.reshape(5, 12).T, "Fortran's order": np.asfortranarray(X.reshape(5, 12)), "read-only": X.copy(),
+    "not aligned": np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64),
+    "one": X[:1], "0-d": np.array(0.25), "a number": 0.25, "NumPy's number": np.float32(0.25),
+    "other byte order": X.astype(">f8"), "float32": X.astype(np.float32), "float16": X.astype(np.float16),
+    "complex": X + 1j * X[::-1], "complex64": (X - 2j).astype(np.complex64), "bool": X > 0, "int8": X.astype(np.int8),
+    "uint64": np.abs(X).astype(np.uint64), "int64": X.astype(np.int64), "NaN": np.where(X > 0, np.nan, X),
+    "denormal": X * 1e-310, "broadcast": np.broadcast_to(X[:4], (3, 4)),
+}
+ARGUMENTS["read-only"].flags.writeable = False
+FUNCTIONS = (lambda x: x + x, lambda x: np.where(x == 0, x, -(x * x) if np.asarray(x).dtype != bool else x),
+             lambda x: (np.sum(x), x.max() if isinstance(x, np.ndarray) and x.dtype.kind != "c" else x),
+             lambda x: np.concatenate([np.ravel(x), np.ravel(x)[::-1]]))
+
+
+@pytest.mark.parametrize("which", range(len(FUNCTIONS)))
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_arguments_of_every_kind(name, which):
+    given, function = ARGUMENTS[name], FUNCTIONS[which]
+    before = np.array(given)
+    found, wanted = reactant.jit(function)(given), function(given)
+    for mine, theirs in zip(*(x if isinstance(x, tuple) else (x,) for x in (found, wanted)), strict=True):
+        assert np.asarray(mine).dtype == np.asarray(theirs).dtype and np.shape(mine) == np.shape(theirs)
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3 if np.asarray(theirs).dtype == np.float16 else 1e-6,
+                                   atol=1e-12 if np.asarray(theirs).dtype.kind == "c" else 0)
+    np.testing.assert_array_equal(before, np.array(given))
+
+
+def swapped(a, b):
+    a[:], b[:] = b.copy(), a.copy()
+    return a.sum()
+
+
+def test_results_that_are_arguments_constants_or_the_same():
+    def function(x):
+        y = x + 1.0
+        return y, y, x.reshape(2, -1) + 0.0, np.zeros(3), y.reshape(3, -1)
+    x = np.arange(6.0)
+    found = reactant.jit(function)(x)
+    assert runs_straight(function, x)
+    for mine, theirs in zip(found, function(x), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    found[3][:] = 5.0                       # nobody else's
+    np.testing.assert_array_equal(reactant.jit(function)(x)[3], np.zeros(3))
+    a, b = np.arange(4.0), np.ones(4)
+    assert reactant.jit(swapped)(a, b) == 4.0
+    np.testing.assert_array_equal(a, np.ones(4))
+    np.testing.assert_array_equal(b, np.arange(4.0))
+
+
+def test_results_are_their_own_and_live_as_long_as_they_are_held():
+    compiled, x = reactant.jit(lambda x: x * 2.0), np.arange(5000.0)
+    first = compiled(x)
+    second = compiled(x + 1.0)
+    del x
+    gc.collect()
+    np.testing.assert_array_equal(first, 2 * np.arange(5000.0))
+    np.testing.assert_array_equal(second, 2 * np.arange(5000.0) + 2)
+    assert first.flags.writeable and first.flags.owndata
+
+
+PAYS = {
+    "elementwise": (lambda x: x * 2 + 1, True), "a reduction": (lambda x: x.max(), True),
+    "a sort": (lambda x: np.sort(x), True), "a loop": (lambda x: _loop(x), True),
+    "two that have nothing to do with each other": (lambda x, y: (x + 1, y * 2), True),
+    "a transform": (lambda x: np.fft.fft(x).real, False), "a solve": (lambda x: np.linalg.solve(
+        np.diag(x[:30] + 4.0) + 1.0, x[:30]), False),
+}
+
+
+def _loop(x):
+    for k in range(1, x.size):
+        x[k] += 0.5 * x[k - 1]
+    return x
+
+
+@pytest.mark.parametrize("name", PAYS)
+def test_where_it_pays(name):
+    function, pays = PAYS[name]
+    arguments = [np.linspace(0, 1, 400)] * function.__code__.co_argcount
+    assert runs_straight(function, *arguments) == pays
+    assert not runs_straight(function, *arguments, native="never")
+    assert not runs_straight(function, *map(reactant.array, arguments))         # on the device, it is XLA's
+    for mine, theirs in zip(*(np.atleast_2d(np.asarray(f(*(a.copy() for a in arguments))))
+                              for f in (reactant.jit(function), function)), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+
+
+def test_much_work_is_left_to_several_threads(monkeypatch):
+    from reactant.loopnests import worth
+    big = np.zeros(4_000_000)
+    for alone in (False, True):
+        monkeypatch.setattr(worth, "one_core", lambda alone=alone: alone)
+        assert runs_straight(lambda x: (x + 1.0) * x - 2.0, big) == alone
+
+
+def test_explain_says_so():
+    said = "runs without XLA"
+    assert said in str(reactant.explain(PAYS["elementwise"][0], X))
+    assert said not in str(reactant.explain(PAYS["a transform"][0], X))
+
+
+def test_calls_from_several_threads():
+    compiled, wrong = reactant.jit(lambda x: np.sqrt(x) + x.sum()), []
+    compiled(np.ones(100))
+
+    def many(k):
+        x = np.full(100, float(k))
+        for _ in range(200):
+            if not np.allclose(compiled(x), np.sqrt(x) + 100.0 * k, rtol=1e-12):
+                wrong.append(k)
+    threads = [threading.Thread(target=many, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_modules_that_need_xla_are_none():
+    with building():
+        for text in ("func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> "
+                     "{ %0 = stablehlo.add %a, %a : tensor<3xf32> return %0 : tensor<3xf32> }",
+                     "func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> "
+                     "{ %0 = stablehlo.custom_call @somebody(%a) : (tensor<3xf32>) -> tensor<3xf32> "
+                     "return %0 : tensor<3xf32> }"):
+            assert straight(modules.parse(text), True) is None
+
+
+def test_a_failed_check_raises():
+    from reactant import native
+    text = """func.func @checked(%x: memref<3xf64>, %y: memref<3xf64>) {
+      %zero = arith.constant 0 : index
+      %limit = arith.constant 1.0 : f64
+      %value = memref.load %x[%zero] : memref<3xf64>
+      %fine = arith.cmpf olt, %value, %limit : f64
+      cf.assert %fine, "too big"
+      memref.store %value, %y[%zero] : memref<3xf64>
+      return }"""
+    with building():
+        function = native.compile(text, roles=("in", "out"))
+        module = modules.parse("func.func @main(%a: tensor<3xf64>) -> tensor<3xf64> { return %a : tensor<3xf64> }")
+        block = modules.function(module).regions[0].blocks[0]
+        from jaxlib.mlir import ir
+        with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+            made = function.custom_call([block.arguments[0]])
+        block.operations[len(block.operations) - 1].operands[0] = made[0]
+        run = straight(module, True)
+    assert run([np.array([0.5, 0.0, 0.0])])[0][0] == 0.5
+    with pytest.raises(NativeError, match="too big"):
+        run([np.array([1.5, 0.0, 0.0])])
