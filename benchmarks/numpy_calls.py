@@ -77,7 +77,8 @@ class Case:
 
     def __init__(self, function, make):
         import reactant
-        self.function, self.make, self.compiled = function, make, reactant.jit(function)
+        self.function, self.make = function, make
+        self.compiled = reactant.jit(function, sized_results=True)      # where the run decides how many there are
         plain, mine = make(), make()
         kept = copy.deepcopy(plain)
         wanted = function(*plain)
@@ -115,6 +116,7 @@ class Other:
 def serve(options, clock, answers):
     """Answers requests of `Other`: a label prepares that case, "turn" runs a burst of it."""
     known = {label: (function, make) for label, function, make in cases(options.kind, options)}
+    case = None
     for line in sys.stdin:
         request = json.loads(line)
         try:
@@ -165,7 +167,8 @@ def summary(rows):
     compared = [row["over_before"] for row in rows if "over_before" in row]
     if compared:
         lines.append(f"over the other checkout: geometric mean {geometric_mean(compared):.2f} of {len(compared)}")
-    lines += [f"the other checkout failed: {row['case']}: {row['before_failed']}" for row in rows if "before_failed" in row]
+    lines += [f"the other checkout failed: {row['case']}: {row['before_failed']}"
+              for row in rows if "before_failed" in row]
     return lines + [f"WRONG: {row['case']}" for row in rows if not row["right"]]
 
 
@@ -192,7 +195,8 @@ def parsed(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", nargs="?", choices=("calls", "programs"), default="programs")
     parser.add_argument("--only", nargs="+", metavar="NAME")
-    parser.add_argument("--sizes", nargs="+", choices=("small", "middle", "large"), default=["small", "middle", "large"])
+    sizes = ("small", "middle", "large")
+    parser.add_argument("--sizes", nargs="+", choices=sizes, default=sizes)
     parser.add_argument("--dtypes", nargs="+", metavar="NAME")
     parser.add_argument("--cores", type=int)
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")

@@ -1,5 +1,5 @@
-"""Whole NumPy programs for `numpy_calls.py`: those of `run.py`, `native_loops.py` and `compile_programs.py`, and here what
-scientists write between those: arrays that shrink, masks over ranges of a key, searches, wide states, statistics.
+"""Whole NumPy programs for `numpy_calls.py`: those of `run.py`, `native_loops.py` and `compile_programs.py`, and here
+what scientists write between those: arrays that shrink, masks over ranges of a key, searches, wide states, statistics.
 
 `PROGRAMS`: (function, makes its arguments) by name; the arguments are new at each call, as programs write into them.
 """

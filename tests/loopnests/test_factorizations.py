@@ -111,7 +111,7 @@ def test_a_loop_with_a_solve_is_one_call():
     rng = np.random.default_rng(5)
     states, transition = rng.standard_normal((50, 4)), np.eye(4) + 0.1 * rng.standard_normal((4, 4))
     compiled = reactant.jit(filtered).lower(states, transition).compile()
-    assert len(compiled.lowered.notes) == 1
+    assert sum("compiled natively" in note for note in compiled.lowered.notes) == 1
     np.testing.assert_allclose(reactant.jit(filtered)(states, transition), filtered(states, transition), rtol=1e-9)
 
 

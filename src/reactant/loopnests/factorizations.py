@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +33,11 @@ LARGEST, LARGEST_ALONE = 24, 16
 """Rows and columns of a matrix, among many and alone, up to which LAPACK is slower."""
 BY_COLUMNS = 5
 """Rows or columns up to which elements are computed in the order of NumPy's LAPACK (OpenBLAS's `getrf`): products added
-up with fused additions, subtracted at once, columns multiplied by the reciprocal of the pivot. Determinants of whole
-numbers that are 0 there are 0 here (of 200 random ones of 4 x 4, step by step: 143)."""
+up, with fused additions where its kernels for this processor have them, subtracted at once, columns multiplied by the
+reciprocal of the pivot. Determinants of whole numbers that are 0 there are 0 here (of 200 random ones of 4 x 4, step by
+step: 143)."""
+SINGULAR = ((2.0, 3.0, -2.0), (3.0, -4.0, 5.0), (-2.0, 14.0, -14.0))
+"""Its determinant comes out as 0 unless additions are fused (OpenBLAS 0.3: SkylakeX fuses, Haswell and Zen do not)."""
 PLACE = np.dtype(np.int32)
 SIDE_BY_SIDE = "} {native.independent, native.vectorize}"
 
@@ -224,6 +228,12 @@ class Local:
         self.owner.e.store(value, self.buffer, self._place(k, lane))
 
 
+@cache
+def _numpy_fuses() -> bool:
+    """Whether NumPy's LAPACK adds products up with fused additions in small LU factors."""
+    return bool(np.linalg.det(np.array(SINGULAR)) != 0)
+
+
 class LU(Factorization):
     """getrf: (factors, pivots counted from 1, 0 or the first pivot that is zero, counted from 1)."""
 
@@ -311,7 +321,7 @@ class LU(Factorization):
             "subtract", self.m.get(self._at(i, j), lane), self.total.get(ZERO, lane)), self._at(i, j), lane))
 
     def _plus_product(self, x: Number, y: Number, total: Number) -> Number:
-        if engine.has_feature("fma"):
+        if engine.has_feature("fma") and _numpy_fuses():
             return self.a.op("math.fma", (x, y, total), self.dtype)
         return self.do("add", total, self.do("multiply", x, y))
 

@@ -113,7 +113,7 @@ class Stage:
         own = [op for op in ops if op.name not in GENERATORS]
         if not own:
             return
-        if self.mode != "always" and not handed_over and not little and not worth.may_pay(own, in_loop):      # none of their groups
+        if not (self.mode == "always" or handed_over or little or worth.may_pay(own, in_loop)):   # none of their groups
             for op in own:
                 if op.name in HOLDERS and not compiles(op):
                     self._inside(op, in_loop)

@@ -317,7 +317,9 @@ def inline_pays(groups: Sequence[Sequence[ir.Operation]]) -> bool:
 def straight_pays(ops: Sequence[ir.Operation]) -> bool:
     """Whether a program of these ops alone, which all compile, is faster without XLA, in one thread."""
     products = sum(_multiplied(op) for op in ops if op.name == PRODUCT)
-    return (one_core() or sum(map(_takes, ops)) <= MOST_STRAIGHT) and _gained(ops, 1) + AROUND > SLOWER_PRODUCT * products
+    if _gained(ops, 1) + AROUND < SLOWER_PRODUCT * products:
+        return False
+    return one_core() or sum(map(_takes, ops)) <= MOST_STRAIGHT
 
 
 @cache

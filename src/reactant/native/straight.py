@@ -26,7 +26,7 @@ CALL, RESHAPE, CONSTANT = "stablehlo.custom_call", "stablehlo.reshape", "stableh
 MOST_KEPT = 16 << 20
 """Bytes of a constant that a program holds; with bigger ones it is XLA's."""
 _TEXT = """
-; the memories of `n` arrays, which lie at a fixed place of NumPy's objects, to a function called without XLA: one thread
+; a function on the memories of `n` arrays, which stand at a fixed place of NumPy's objects, in one thread
 define i32 @reactant.straight(ptr %step, ptr %arrays) #0 {
 entry:
   %p.n = getelementptr i64, ptr %step, i64 1
