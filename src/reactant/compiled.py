@@ -23,6 +23,7 @@ from reactant.recent import Matcher
 from reactant.records import dataclass
 from reactant.runtime import pairwise_sums, special_functions
 from reactant.runtime.array import DeviceArray
+from reactant.runtime.devices import default_device
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
 from reactant.runtime.layout import are_distinct
@@ -110,10 +111,11 @@ class Lowered:
 
     def _straight(self, native: ir.Module | None) -> Straight | None:
         """The program without XLA, where it is nothing but native code and too little for several threads."""
-        if native is None or self.on_device or self.traced.callbacks or self.options.xla:
+        if self.on_device or self.traced.callbacks or self.options.xla or self.options.native == "never" \
+                or self.options.target not in (None, "cpu") or default_device().jax.platform != "cpu":
             return None
         from reactant.native.straight import straight
-        found = straight(native, self._little)
+        found = straight(self.module if native is None else native, self._little)
         if found is not None:
             self.notes.append("runs without XLA: there is nothing but native code")
         return found
@@ -121,14 +123,12 @@ class Lowered:
     def as_numpy(self) -> dict[str, Any]:
         """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""
         from reactant.native import denormals, ffi
-        from reactant.runtime.devices import default_device
         on_cpu = default_device().jax.platform == "cpu"
         return {"contract": "contraction" in self.options.allow,
                 "prelude": denormals.target() if on_cpu and self.options.denormals and ffi.usable() else None}
 
     def native_module(self, device: jax.Device | None) -> ir.Module | None:
         """The module with calls of native code in it, where some parts run faster so on a CPU; `notes` says which."""
-        from reactant.runtime.devices import default_device
         self.notes = list(getattr(self.traced, "remarks", ()))
         platform = (device if device is not None else default_device().jax).platform
         if platform == "cpu" and self.options.target == "gpu":

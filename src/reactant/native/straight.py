@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir import ops as build
 from reactant.ir.types import shape_and_dtype, size
@@ -22,7 +23,8 @@ from reactant.native import engine, support
 from reactant.native.function import NativeFunction, of_target
 from reactant.records import dataclass
 
-CALL, RESHAPE, CONSTANT = "stablehlo.custom_call", "stablehlo.reshape", "stablehlo.constant"
+CALL, RESHAPE = "stablehlo.custom_call", "stablehlo.reshape"
+CONSTANT, IOTA = "stablehlo.constant", "stablehlo.iota"
 MOST_KEPT = 16 << 20
 """Bytes of a constant that a program holds; with bigger ones it is XLA's."""
 _TEXT = """
@@ -140,7 +142,7 @@ class Straight:
 
 
 def straight(module: ir.Module, small: bool) -> Straight | None:
-    """The calls of a module whose `@main` is native calls, reshapes and constants; None for others.
+    """The calls of a module whose `@main` is native calls, reshapes and constants, if any; None for others.
 
     small: whether there is so little to do that several threads would not be faster.
     """
@@ -150,6 +152,13 @@ def straight(module: ir.Module, small: bool) -> Straight | None:
     if call is None or not all(map(reader.read, ops)):
         return None
     return Straight(reader.steps, reader.kept, reader.results(last), call)
+
+
+def _counted(op: ir.Operation, rank: int) -> np.ndarray:
+    """0, 1, ... along the dimension of an iota; the others have length 1."""
+    dimension = attr.decode(op.attributes["iota_dimension"])
+    count = shape_and_dtype(op.results[0].type)[0][dimension]
+    return np.arange(count).reshape([count if d == dimension else 1 for d in range(rank)])
 
 
 class _Reader:
@@ -173,8 +182,9 @@ class _Reader:
 
     def read(self, op: ir.Operation) -> bool:
         """Take an op in; False where the program needs XLA."""
-        if op.name == CONSTANT:
-            value, (shape, dtype) = build.constant_value(op.results[0]), shape_and_dtype(op.results[0].type)
+        if op.name in (CONSTANT, IOTA):
+            shape, dtype = shape_and_dtype(op.results[0].type)
+            value = build.constant_value(op.results[0]) if op.name == CONSTANT else _counted(op, len(shape))
             if value is None or size(shape) * dtype.itemsize > MOST_KEPT:
                 return False
             self._new(op.results[0], np.array(np.broadcast_to(value, shape), dtype, order="C"))
