@@ -1,6 +1,8 @@
 """Programs that are native code alone run without XLA: right for every kind of argument and result, and only where that
 pays."""
 import gc
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 import reactant
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.native import NativeError
+from reactant.native import NativeError, threads
 from reactant.native.straight import straight
 
 
@@ -112,12 +114,29 @@ def test_where_it_pays(name):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
-def test_much_work_is_left_to_several_threads(monkeypatch):
-    from reactant.loopnests import worth
-    big = np.zeros(4_000_000)
-    for alone in (False, True):
-        monkeypatch.setattr(worth, "one_core", lambda alone=alone: alone)
-        assert runs_straight(lambda x: (x + 1.0) * x - 2.0, big) == alone
+def test_much_work_is_done_by_several_threads():
+    big = np.linspace(0.0, 1.0, 4_000_000)
+    made = program(lambda x: (x + 1.0) * x - 2.0, big).executable.straight
+    alone = program(lambda x: (x + 1.0) * x - 2.0, big[:4000]).executable.straight
+    assert [step.threads for step in made.steps] == [threads.pool()[1]] and alone.steps[0].threads == 1
+    for _ in range(20):
+        np.testing.assert_array_equal(made([big])[0], (big + 1.0) * big - 2.0)
+
+
+def test_a_fork_works_alone():
+    """Threads do not live on in it."""
+    text = """
+import os
+import numpy as np
+import reactant
+compiled, x = reactant.jit(lambda x: np.sqrt(x) * x - 2.0), np.ones(4_000_000)
+assert compiled(x)[-1] == -1.0
+child = os.fork()
+if not child:
+    os._exit(0 if compiled(x)[-1] == -1.0 else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", text], check=True, timeout=120)
 
 
 def test_explain_says_so():

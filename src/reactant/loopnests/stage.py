@@ -64,13 +64,13 @@ def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False
         return None
     with building():
         block = modules.function(module).regions[0].blocks[0]
-        little = straight and _is_little(block)
-        if mode == "auto" and not little and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
+        straight = straight and _may_be_straight(block)
+        if mode == "auto" and not straight and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
             return None
         made = modules.clone(module)
-        stage = Stage(mode, handed_over, little)
+        stage = Stage(mode, handed_over, straight)
         stage.block(modules.function(made).regions[0].blocks[0])
-        return NativeForm(made, stage.notes, little or worth.one_core()) if stage.notes else None
+        return NativeForm(made, stage.notes, _is_little(block)) if stage.notes else None
 
 
 def _may_pay(block: ir.Block) -> bool:
@@ -82,38 +82,45 @@ def _may_pay(block: ir.Block) -> bool:
 
 def _may_be_inline(block: ir.Block) -> bool:
     """Whether all of a program might become calls."""
-    *ops, _ = [op.operation for op in block]
-    own = [op for op in ops if op.name not in GENERATORS]
+    own = _own(block)
     return len(own) <= MOST_INLINE and worth.inline_pays([own]) and all(map(compiles, own))
 
 
-def _is_little(block: ir.Block) -> bool:
-    """Whether all of a program can become native code, which is faster than XLA's where that calls it."""
-    *ops, _ = [op.operation for op in block]
-    own = [op for op in ops if op.name not in GENERATORS]
+def _may_be_straight(block: ir.Block) -> bool:
+    """Whether all of a program can become native code, which is faster than XLA's where nothing else calls it."""
+    own = _own(block)
     return 0 < len(own) <= MOST_INLINE and worth.straight_pays(own) \
         and all(sorting.possible(op) if op.name == SORT else compiles(op) for op in own)
 
 
-class Stage:
-    """Works through the blocks of a module. handed_over, little: as in `native_form`, of the whole program."""
+def _is_little(block: ir.Block) -> bool:
+    return worth.is_little(_own(block))
 
-    def __init__(self, mode: str, handed_over: bool = False, little: bool = False) -> None:
-        self.mode, self.handed_over, self.little = mode, handed_over, little
+
+def _own(block: ir.Block) -> list[ir.Operation]:
+    *ops, _ = [op.operation for op in block]
+    return [op for op in ops if op.name not in GENERATORS]
+
+
+class Stage:
+    """Works through the blocks of a module. handed_over, straight: as in `native_form`, of the whole program."""
+
+    def __init__(self, mode: str, handed_over: bool = False, straight: bool = False) -> None:
+        self.mode, self.handed_over, self.straight = mode, handed_over, straight
         self.notes: list[str] = []
         self.number = 0
 
     def block(self, block: ir.Block, in_loop: bool = False) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
         handed_over, self.handed_over = self.handed_over, False       # of the whole program alone
-        little, self.little = self.little, False
-        self._sorts(block, little)
+        straight, self.straight = self.straight, False
+        self._sorts(block, straight)
         ops = [op.operation for op in block]
         terminator = ops.pop()
         own = [op for op in ops if op.name not in GENERATORS]
         if not own:
             return
-        if not (self.mode == "always" or handed_over or little or worth.may_pay(own, in_loop)):   # none of their groups
+        if not (self.mode == "always" or handed_over or straight or worth.may_pay(own, in_loop)):     # none of them
             for op in own:
                 if op.name in HOLDERS and not compiles(op):
                     self._inside(op, in_loop)
@@ -126,7 +133,7 @@ class Stage:
         ops, own, possible = _spread_anew(ops, own, possible)
         groups = grouped(own, possible)
         inline = handed_over and all(possible) and worth.inline_pays([g.ops for g in groups])
-        chosen = [g for g in groups if self.mode == "always" or inline or little
+        chosen = [g for g in groups if self.mode == "always" or inline or straight
                   or worth.pays(g.ops, functools.partial(_big_outputs, g.ops), in_loop)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if written:
@@ -136,9 +143,9 @@ class Stage:
         for region in op.regions:
             self.block(region.blocks[0], in_loop or op.name == "stablehlo.while")
 
-    def _sorts(self, block: ir.Block, little: bool) -> None:
+    def _sorts(self, block: ir.Block, straight: bool) -> None:
         for op in [op.operation for op in block if op.name == SORT]:
-            if sorting.possible(op) and (self.mode == "always" or little or sorting.pays(op)):
+            if sorting.possible(op) and (self.mode == "always" or straight or sorting.pays(op)):
                 self.notes.append(sorting.replaced(op))
 
     def _written(self, group: Group) -> Call | None:

@@ -30,9 +30,7 @@ us for 50 turns, 134 with calls.
 """
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -121,8 +119,8 @@ LEAST_HANDED_OVER, HANDING_OVER = 1000, 8000
 """Operations, functions such as exp not counted, from which XLA's own client runs a program in another thread, and ns
 that this costs: a call of ours counts as none. Of `LEAST_MOVED` elements at most.
 """
-MOST_STRAIGHT = 400_000
-"""ns of a program that is native code alone up to which it is called without XLA: there one thread does it all."""
+MOST_LITTLE = 200_000
+"""ns of a program up to which one thread does it: to wake another takes 50 us."""
 AROUND = 30_000
 """ns that XLA's way to a program and back costs, NumPy arrays in and out (`native.straight`)."""
 SEEN = {"stablehlo." + name for name in ("slice", "broadcast_in_dim", "reshape", "reverse")}
@@ -315,17 +313,14 @@ def inline_pays(groups: Sequence[Sequence[ir.Operation]]) -> bool:
 
 
 def straight_pays(ops: Sequence[ir.Operation]) -> bool:
-    """Whether a program of these ops alone, which all compile, is faster without XLA, in one thread."""
+    """Whether a program of these ops alone, which all compile, is faster without XLA."""
     products = sum(_multiplied(op) for op in ops if op.name == PRODUCT)
-    if _gained(ops, 1) + AROUND < SLOWER_PRODUCT * products:
-        return False
-    return one_core() or sum(map(_takes, ops)) <= MOST_STRAIGHT
+    return _gained(ops, 1) - _spread(ops)[1] + AROUND > SLOWER_PRODUCT * products
 
 
-@cache
-def one_core() -> bool:
-    """Whether several threads would only take turns."""
-    return len(os.sched_getaffinity(0)) == 1 if hasattr(os, "sched_getaffinity") else os.cpu_count() == 1
+def is_little(ops: Sequence[ir.Operation]) -> bool:
+    """Whether there is too little to do in ops for several threads."""
+    return sum(map(_takes, ops)) <= MOST_LITTLE
 
 
 def _takes(op: ir.Operation) -> float:

@@ -2,7 +2,8 @@
 
 XLA's way to a function and back costs some 30 us, copies arguments and results below 1 MiB, and hands the work to
 another thread from some size on: `a + b` of 100,000 float64 takes 200 us of the processor through XLA, 40 so, and 35 in
-NumPy. A native function reads NumPy's memory where it is, at any alignment, and writes into new arrays.
+NumPy. A native function reads NumPy's memory where it is, at any alignment, writes into new arrays, and has threads
+that sleep between calls.
 """
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir import ops as build
 from reactant.ir.types import shape_and_dtype, size
-from reactant.native import engine, support
+from reactant.native import engine, support, threads
 from reactant.native.function import NativeFunction, of_target
 from reactant.records import dataclass
 
@@ -28,7 +29,7 @@ CONSTANT, IOTA = "stablehlo.constant", "stablehlo.iota"
 MOST_KEPT = 16 << 20
 """Bytes of a constant that a program holds; with bigger ones it is XLA's."""
 _TEXT = """
-; a function on the memories of `n` arrays, which stand at a fixed place of NumPy's objects, in one thread
+; a function on the memories of `n` arrays, which stand at a fixed place of NumPy's objects
 define i32 @reactant.straight(ptr %step, ptr %arrays) #0 {
 entry:
   %p.n = getelementptr i64, ptr %step, i64 1
@@ -39,8 +40,14 @@ entry:
   %pointers = alloca ptr, i64 %n, align 8
   %rt = alloca <R>, align 8
   store <R> zeroinitializer, ptr %rt
+  %p.hand = getelementptr ptr, ptr %step, i64 3
+  %hand = load ptr, ptr %p.hand
+  %p.schedule = getelementptr <R>, ptr %rt, i32 0, i32 2
+  store ptr %hand, ptr %p.schedule
+  %p.several = getelementptr i64, ptr %step, i64 4
+  %several = load i64, ptr %p.several
   %p.threads = getelementptr <R>, ptr %rt, i32 0, i32 5
-  store i64 1, ptr %p.threads
+  store i64 %several, ptr %p.threads
   br label %next
 next:
   %i = phi i64 [0, %entry], [%i.next, %more]
@@ -91,16 +98,22 @@ class Made:
 class Step:
     """One call: `slots` says where the array of each argument of the function is kept."""
 
-    def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made]) -> None:
+    def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made], alone: bool) -> None:
         self.function, self.slots, self.made = function, tuple(slots), tuple(made)
+        self._pool = (0, 1) if alone or not function.threaded else threads.pool()
         self._objects: Any = ctypes.c_void_p * max(len(self.slots), 1)
         self._sized = any(a.size is None for a in function.arguments)
         self._record, self._kept = self._told([a.size or 0 for a in function.arguments])
 
+    @property
+    def threads(self) -> int:
+        """How many may work on it."""
+        return self._pool[1]
+
     def _told(self, sizes: Sequence[int]) -> tuple[Any, Any]:
         """What `reactant.straight` reads of a call, and what that points to."""
         counts = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
-        return (ctypes.c_int64 * 3)(self.function.entry(), len(sizes), ctypes.addressof(counts)), counts
+        return (ctypes.c_int64 * 5)(self.function.entry(), len(sizes), ctypes.addressof(counts), *self._pool), counts
 
     def __call__(self, values: list[Any], call: Callable[[Any, Any], int]) -> None:
         for each in self.made:
@@ -141,12 +154,12 @@ class Straight:
         return found
 
 
-def straight(module: ir.Module, small: bool) -> Straight | None:
+def straight(module: ir.Module, little: bool = False) -> Straight | None:
     """The calls of a module whose `@main` is native calls, reshapes and constants, if any; None for others.
 
-    small: whether there is so little to do that several threads would not be faster.
+    little: whether there is so little to do that several threads would not be faster.
     """
-    reader = _Reader(small)
+    reader = _Reader(little)
     *ops, last = [op.operation for op in reader.begin(modules.function(module).regions[0].blocks[0])]
     call = _caller()
     if call is None or not all(map(reader.read, ops)):
@@ -164,8 +177,8 @@ def _counted(op: ir.Operation, rank: int) -> np.ndarray:
 class _Reader:
     """Gives the values of a block numbers, and its calls the numbers of what they read and make."""
 
-    def __init__(self, small: bool) -> None:
-        self.small = small
+    def __init__(self, little: bool) -> None:
+        self.little = little
         self.slots: dict[ir.Value, int] = {}
         self.kept: list[np.ndarray | None] = []
         self.steps: list[Step] = []
@@ -193,7 +206,7 @@ class _Reader:
             self.slots[op.results[0]] = self.slots[op.operands[0]]
             return True
         function = of_target(build.target_of(op)) if op.name == CALL else None
-        if function is None or function.threaded and not self.small:
+        if function is None:
             return False
         self._call(op, function)
         return True
@@ -209,7 +222,7 @@ class _Reader:
             shape, dtype = shape_and_dtype(result.type)
             made.append(Made(self._new(result), tuple(shape), dtype, source))
             slots.append(made[-1].slot)
-        self.steps.append(Step(function, slots, made))   # type: ignore[arg-type]
+        self.steps.append(Step(function, slots, made, self.little))   # type: ignore[arg-type]
 
     def results(self, last: ir.Operation) -> list[tuple[int, tuple[int, ...], bool]]:
         """What the program returns."""
