@@ -10,6 +10,7 @@ from reactant.ir.types import size
 from reactant.loopnests.elements import INLINE_REDUCTION, reduces_inline
 from reactant.loopnests.graph import Block, Node, behind, decoded
 from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE
+from reactant.records import dataclass
 
 OPS = {"while", "if", "case", "sort", "scatter", "reduce_window", "custom_call"}
 """Roots that are not loop nests of their own."""
@@ -42,6 +43,12 @@ PART = 2
 """How many times smaller than an array what is put into it may be for the whole array to be written."""
 MANY = 64
 """Ways of using a value that are told apart."""
+REPEATED = 4
+"""Times that broadcasts on one way read each element again, from which that counts as using it so often: every product
+with a 2 x 2 matrix reads twice (ten of them in a row, each computed where the next one needs it: 1,024 copies of the
+first, 4 s to compile; kept 0.4)."""
+MOST_COPIES = 128
+"""Elements of a value that are written out for one element of what is computed from it, by short sums of short sums."""
 
 
 def is_scalar_step(node: Node) -> bool:
@@ -111,6 +118,26 @@ def _cut(ways: set[Any]) -> bool:
     return any(step in ("pad", "concatenate") for way in ways if isinstance(way, tuple) for step in way)
 
 
+def _repeats(ways: set[Any]) -> tuple[int, int]:
+    """How often broadcasts make the ways read an element of a value, and how many elements one nest writes out."""
+    times = copies = 0
+    for way in ways:
+        again = each = 1
+        for step in way if isinstance(way, tuple) else ():
+            if isinstance(step, Repeat):
+                again, each = again * step.times, each * step.copies
+        times, copies = max(times, again), copies + each
+    return times, copies
+
+
+def _again(node: Node, broadcast: Node) -> int:
+    """How often a broadcast reads each element in loops around those that go through the value: what is inside of
+    these is computed once."""
+    dimensions = decoded(broadcast, "broadcast_dimensions")
+    own = {d for d, n in zip(dimensions, node.shape, strict=True) if n > 1}
+    return size([n for d, n in enumerate(broadcast.shape) if d not in own and d < max(own, default=0)])
+
+
 def _tests_places(node: Node, places: set[Node]) -> bool:
     """Whether a mask compares places in an array with a single number, or is made of such masks."""
     if node.kind in ("and", "or", "not"):
@@ -136,6 +163,14 @@ def _leaves_out(given: Node, scatter: Node) -> bool:
     if given.kind != "select" or given.operands[1].splat is None and given.operands[2].splat is None:
         return False
     return scatter.operands[0] not in behind([given], lambda n: n.block is scatter.block and not is_root(n))
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A step of a way that reads each element of a value several times, or writes several of them out."""
+
+    times: int = 1
+    copies: int = 1
 
 
 class Keeping:
@@ -165,6 +200,8 @@ class Keeping:
         for _ in range(2):
             expense = self._expenses(kept)
             kept = self._pass(expense, self._expenses(kept, 0.0))
+        # each pass takes what the one before has kept for read, which the next may not keep: chains of both kinds
+        kept = self._pass(self._expenses(kept), self._expenses(kept, 0.0), kept)
         self.expense = self._expenses(kept)
         return kept
 
@@ -202,7 +239,9 @@ class Keeping:
             return read
         return found[operand]
 
-    def _pass(self, expense: dict[Node, float], work: dict[Node, float]) -> set[Node]:
+    def _pass(self, expense: dict[Node, float], work: dict[Node, float], settled: set[Node] | None = None) -> set[Node]:
+        """The values that are kept; settled: those that are in any case, beside which there are only those that would
+        multiply."""
         kept: set[Node] = set()
         chosen: set[Node] = set()
         paths: dict[Node, set[Any]] = {}
@@ -211,7 +250,7 @@ class Keeping:
             if is_root(node) or node.kind == "constant" or not node.shape or not node.size:
                 continue
             wanted[node] = max([expense[node], *(wanted.get(user, expense.get(user, 0.0)) for user in node.users)])
-            if node in self.forced or node in chosen or "kept" in node.attributes:
+            if node in self.forced or node in chosen or "kept" in node.attributes or settled and node in settled:
                 kept.add(node)
                 continue
             ways: set[Any] = set()
@@ -223,11 +262,17 @@ class Keeping:
             each = GATHERED if node.kind == "gather" else expense[node]
             if node.nbytes >= BESIDE and work[node] <= LIGHT and node.kind != "gather":
                 each = work[node]
+            times, copies = _repeats(ways)
             memory = (2 + len(ways)) * (1 if _cut(ways) else FAR if node.nbytes >= NEAR else NEXT if
                                         node.nbytes >= BESIDE else 1)
-            if None in ways or len(ways) > MANY or (len(ways) - 1) * each > memory \
+            if copies > MOST_COPIES and expense[node] > 0 \
+                    or times >= REPEATED and each > 3 and (times - 1) * each > memory \
+                    or settled is not None and None in ways and expense[node] >= DEAR:
+                kept.add(node)
+                continue
+            if settled is None and (None in ways or len(ways) > MANY or (len(ways) - 1) * each > memory
                     or len(ways) > 1 and self._cuts_rows(node) and wanted[node] >= DEAR \
-                    and LEFT_OVER * wanted[node] > 2 * node.shape[-1]:
+                    and LEFT_OVER * wanted[node] > 2 * node.shape[-1]):
                 if expense[node] > 0 or None not in ways:
                     inside = None if None in ways else self._in_window(node)
                     if inside is None:
@@ -315,6 +360,9 @@ class Keeping:
                      or self._fills_registers(node, user, expense)):
             return (None,)
         if user.kind == "reduce":
-            return (id(user),) if reduces_inline(user) else ()
-        return (user.kind, tuple(sorted((k, str(v)) for k, v in user.attributes.items())),
+            if not reduces_inline(user):
+                return ()
+            return id(user), Repeat(copies=node.size // max(user.size, 1))
+        more = (Repeat(_again(node, user)),) if user.kind == "broadcast_in_dim" else ()
+        return (user.kind, *more, tuple(sorted((k, str(v)) for k, v in user.attributes.items())),
                 *(id(o) for o in user.operands[1:]), user.operands.index(node) if user.kind == "concatenate" else 0)
