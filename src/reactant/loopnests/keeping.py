@@ -178,11 +178,18 @@ class Keeping:
 
     def __init__(self, block: Block, forced: Iterable[Node]) -> None:
         self.block, self.forced = block, set(forced)
-        self.depth: dict[Node, int] = {}
-        for node in block.nodes:
-            level = max((self.depth.get(o, 0) + self._ends_a_nest(o) for o in self._inputs(node)), default=0)
+        self.depth = self._depths(set())
+
+    def _depths(self, kept: set[Node]) -> dict[Node, int]:
+        """For each value, how many nests lie before the one in which it can be computed, at least."""
+        found: dict[Node, int] = {}
+        for node in self.block.nodes:
+            moves = node.kind in MOVES and node.kind != "reshape"       # reads a kept value elsewhere: in a later nest
+            level = max((found.get(o, 0) + (self._ends_a_nest(o) or moves and o in kept) for o in self._inputs(node)),
+                        default=0)
             for each in [node, *results_of(node)]:
-                self.depth[each] = level
+                found[each] = level
+        return found
 
     @staticmethod
     def _inputs(node: Node) -> Iterable[Node]:
@@ -200,7 +207,8 @@ class Keeping:
         for _ in range(2):
             expense = self._expenses(kept)
             kept = self._pass(expense, self._expenses(kept, 0.0))
-        # each pass takes what the one before has kept for read, which the next may not keep: chains of both kinds
+        # each pass takes what the one before has kept for read, which the next may not keep, and for one nest: chains
+        self.depth = self._depths(kept)
         kept = self._pass(self._expenses(kept), self._expenses(kept, 0.0), kept)
         self.expense = self._expenses(kept)
         return kept
@@ -267,7 +275,8 @@ class Keeping:
                                         node.nbytes >= BESIDE else 1)
             if copies > MOST_COPIES and expense[node] > 0 \
                     or times >= REPEATED and each > 3 and (times - 1) * each > memory \
-                    or settled is not None and None in ways and expense[node] >= DEAR:
+                    or settled is not None and expense[node] >= DEAR \
+                    and (None in ways or (len(ways) - 1) * each > memory):
                 kept.add(node)
                 continue
             if settled is None and (None in ways or len(ways) > MANY or (len(ways) - 1) * each > memory

@@ -247,6 +247,8 @@ INDEPENDENT = "native.independent"
 """Unit attribute of a loop: no iteration reads or writes in memory what another one writes."""
 UNROLLED = 512
 """Iterations up to which LLVM may unroll a loop completely."""
+ONCE = "native.once"
+"""Unit attribute of a loop that LLVM shall not write out (`native.crowds`)."""
 LONG = 32
 """Iterations from which a vectorised loop is not unrolled completely: its registers would not do."""
 
@@ -272,6 +274,8 @@ def loop_note(f: Function, op: ir.Operation | None = None, group: str | None = N
     if op is not None and "native.vector_width" in op.attributes:
         width = ir.IntegerAttr(op.attributes["native.vector_width"]).value
         hints.append(f'!{{!"llvm.loop.vectorize.width", i32 {width}}}')
+    if op is not None and ONCE in op.attributes:
+        hints.append('!{!"llvm.loop.unroll.disable"}')
     if op is not None and "native.unroll" in op.attributes:
         count = ir.IntegerAttr(op.attributes["native.unroll"]).value
         hints.append(f'!{{!"llvm.loop.unroll.count", i32 {count}}}')

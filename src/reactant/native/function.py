@@ -23,6 +23,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     bounds,
     control,
     coroutine,
+    crowds,
     emission,
     engine,
     kernel,
@@ -103,6 +104,7 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
+                crowds.note_crowds(op)
                 inner, given = control.emit_function(made, op, [distinct] * len(chosen)), len(chosen) - worked_in
                 _compiled[key] = NativeFunction(name, key, chosen[:given], *_with_entry(
                     made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]), made.buffers, where)
