@@ -5,13 +5,17 @@ A launch outside compiled functions is a compiled function of its own: its argum
 """
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 from reactant.api import Jitted, jit
-from reactant.kernels import c, cuda, launch, llvm, numba_cuda
+from reactant.errors import ReactantError
+from reactant.kernels import c, cuda, dispatch, launch, llvm, numba_cuda
 from reactant.kernels.building import WayIn
+from reactant.kernels.changing import CHANGING, Changing
 from reactant.kernels.described import Described
+from reactant.kernels.interpret import OutOfBounds
 from reactant.kernels.launch import Launch, Launchable
 from reactant.kernels.memory import StructChanged
 
@@ -20,7 +24,8 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
     """A kernel as something to launch: `reactant.kernel(k)[grid, block](*arrays)` compiles that launch and runs it.
 
     k: a `numba.cuda.jit` kernel, or one loaded by `reactant.cuda.load` and its kin. Arrays are NumPy or device arrays;
-    what the kernel writes is written into them. Integers are compile-time constants, floats run-time numbers.
+    what the kernel writes is written into them. Floats are run-time numbers, integers compile-time constants; where
+        one has a third value in launches that are equal otherwise, it is a run-time number from then on (on a CPU).
 
     lower: "tensor" (raise to a tensor program or say why not), "native" (compile for the CPU; on a GPU of NVIDIA's the
         kernel itself), "auto" (the better).
@@ -56,12 +61,35 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
 
 
 def _run(way_in: WayIn, how: Launch, described: Described) -> Any:
-    types = tuple((type(r), tuple(r.shape), r.dtype) for r in described.roots)
-    key = (way_in, how, described.arguments, types, tuple(map(type, described.numbers)))
+    integers = described.integers()
+    if not integers or how.check or how.lower == "tensor" or dispatch.place_of() != "cpu":
+        return _compiled_for(way_in, how, described)(tuple(described.roots), tuple(described.numbers))
+    changing = CHANGING.setdefault((way_in, how, described.without_integers(), _types(described)), Changing())
+    places = changing.at_run_time(integers)
+    if places and all(way_in.takes_integer(k, integers[k]) for k in places):
+        known = described.arguments, list(described.numbers)
+        described.at_run_time(places)
+        try:
+            jitted = _compiled_for(way_in, dataclasses.replace(how, guarded=True), described)
+            return jitted(tuple(described.roots), tuple(described.numbers))
+        except OutOfBounds:
+            pass                        # says what is wrong with these integers, where that can be told before it runs
+        except (ReactantError, RuntimeError) as error:
+            changing.refused = str(error)
+        described.arguments, described.numbers = known
+    return _compiled_for(way_in, how, described)(tuple(described.roots), tuple(described.numbers))
+
+
+def _types(described: Described) -> tuple:
+    return tuple((type(r), tuple(r.shape), r.dtype) for r in described.roots), tuple(map(type, described.numbers))
+
+
+def _compiled_for(way_in: WayIn, how: Launch, described: Described) -> Jitted:
+    key = (way_in, how, described.arguments, _types(described))
     jitted = _compiled.get(key)
     if jitted is None:
         jitted = _compiled.setdefault(key, jit(_program(way_in, how, described.arguments), frontend="numpy"))
-    return jitted(tuple(described.roots), tuple(described.numbers))
+    return jitted
 
 
 def _program(way_in: WayIn, how: Launch, arguments: tuple) -> Callable:

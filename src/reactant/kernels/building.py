@@ -41,6 +41,9 @@ class WayIn(Protocol):
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call of the kernel for these arguments; returns its LLVM modules."""
 
+    def takes_integer(self, place: int, value: int) -> bool:
+        """Whether an argument may be this integer where only the run tells: what a constant would be refused for."""
+
 
 def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) -> None:
     """Raises `LaunchError` for what a GPU refuses."""

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.tensor import Tensor
+from reactant.frontends.numpy.tensor import PYTHON, SCALAR, Tensor
 from reactant.kernels.arguments import KernelArgumentError, plain
 from reactant.kernels.memory import Reference, StridedStep
 from reactant.records import dataclass
@@ -66,6 +66,17 @@ class _Known:
 
     def of(self, roots: tuple, numbers: tuple) -> Any:
         return self.value
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer that changes from launch to launch (`changing`)."""
+
+    kind: type
+    place: int
+
+    def of(self, roots: tuple, numbers: tuple) -> Any:
+        return Tensor.of_value(numbers[self.place].value(), PYTHON if self.kind is int else SCALAR)
 
 
 @dataclass(frozen=True)
@@ -154,6 +165,24 @@ class Described:
             return _Whole(found)
         return _View(found, layout.offset * step, layout.shape, tuple(s * step for s in layout.strides), x.dtype,
                      writeable)
+
+    def integers(self) -> dict[int, int]:
+        """The arguments that are integers which are known."""
+        return {k: a.content for k, a in enumerate(self.arguments)
+                if isinstance(a, _Known) and issubclass(a.kind, (int, np.integer)) and a.kind is not bool}
+
+    def without_integers(self) -> tuple:
+        """The arguments without the values of these: equal for launches that differ in them alone."""
+        places = self.integers()
+        return tuple(a.kind if k in places else a for k, a in enumerate(self.arguments))
+
+    def at_run_time(self, places: frozenset[int]) -> None:
+        """Let the run get these integers."""
+        given = list(self.arguments)
+        for k in places:
+            given[k] = Integer(given[k].kind, len(self.numbers))
+            self.numbers.append(np.asarray(given[k].kind(self.arguments[k].content)))
+        self.arguments = tuple(given)
 
     def refuse_overlap(self) -> None:
         arrays = [r for r in self.roots if isinstance(r, np.ndarray)]

@@ -56,9 +56,9 @@ class Lowering:
 
 
 def lower(record: KernelRecord, path: str = "auto", check: bool = False, differentiated: bool = False,
-          place: str = "cpu") -> Lowering:
+          place: str = "cpu", guarded: bool = False) -> Lowering:
     """The lowering of a record for a place (`place_of`); one to be differentiated is a tensor program wherever that is
-    possible.
+    possible. guarded: native code whose accesses are checked, for a CPU.
 
     Raises `UnsupportedError` where the asked path cannot take it, with the reasons, and `OutOfBounds` for an access
     that the launch certainly makes outside an array.
@@ -74,6 +74,8 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         if place != "cuda" or path == "tensor":
             raise
         return _ptx(record, (_said(error),))
+    if guarded:
+        return _native(record, checks.add_bounds_checks(structured, record.name), ("its integers change",))
     if check:
         if path == "tensor":
             raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "

@@ -11,6 +11,7 @@ from reactant.frontends.trace import Trace, is_tracing, tracing
 from reactant.ir.context import building
 from reactant.kernels import dispatch, launch
 from reactant.kernels.building import WayIn
+from reactant.kernels.changing import told
 from reactant.kernels.described import Described
 from reactant.kernels.memory import Binding, StructChanged
 from reactant.kernels.record import KernelRecord
@@ -25,6 +26,11 @@ def record_of(way_in: WayIn, how: launch.Launch, arguments: tuple) -> KernelReco
 def lowering_of(way_in: WayIn, how: launch.Launch, arguments: tuple, target: str | None = None) -> dispatch.Lowering:
     """What a launch with these arguments becomes, for a target of `CompileOptions`."""
     return _bound(way_in, how, arguments, lambda binding: launch.lowered(way_in, how, binding)[1], target)
+
+
+def explained(way_in: WayIn, how: launch.Launch, arguments: tuple) -> str:
+    """What a launch with these arguments becomes and why, and what became of integers that changed."""
+    return "\n".join([lowering_of(way_in, how, arguments).explained(), *(f"  {line}" for line in told(way_in))])
 
 
 def _bound(way_in: WayIn, how: launch.Launch, arguments: tuple, look: Callable[[Binding], Any],

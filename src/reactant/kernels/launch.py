@@ -39,6 +39,8 @@ class Launch:
     dynamic_shared: int = 0
     lower: str = "auto"
     check: bool = False
+    guarded: bool = False
+    """Of integers that constants would have been checked with, the run gets some: it checks accesses."""
 
 
 def dimensions(value: Any, what: str, name: str) -> Dim3:
@@ -119,7 +121,7 @@ class Configured:
     def explain(self, /, *arguments: Any, **variables: Any) -> str:
         """Whether the launch is a tensor program or native code, and why."""
         from reactant.kernels import inspection
-        return inspection.lowering_of(self.way_in, self.launch, self.with_variables(arguments, variables)).explained()
+        return inspection.explained(self.way_in, self.launch, self.with_variables(arguments, variables))
 
     def with_variables(self, arguments: tuple, given: dict[str, Any]) -> tuple:
         """The arguments, and the memories of the module's variables after them."""
@@ -211,7 +213,7 @@ def lowered(way_in: WayIn, launch: Launch, binding: Binding) -> tuple[KernelReco
     if found is None:
         record = record_of(way_in, launch, binding)
         found = _lowered.setdefault(key, (record, dispatch.lower(record, launch.lower, launch.check, differentiated,
-                                                                place)))
+                                                                place, launch.guarded)))
     return found
 
 

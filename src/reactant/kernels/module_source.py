@@ -179,6 +179,13 @@ class SourceKernel:
             operands.wrapper.variables[variable.symbol] = operands.pointer(argument)
         return (self.module.text,)
 
+    def takes_integer(self, place: int, value: int) -> bool:
+        """Whether a parameter is a number that holds this one."""
+        wanted = self.function.parameters[place] if place < len(self.function.parameters) else None
+        if wanted is None or wanted.kind != "number" or wanted.dtype is None:
+            return False
+        return wanted.dtype.kind not in "iu" or np.iinfo(wanted.dtype).min <= value <= np.iinfo(wanted.dtype).max
+
 
 class NamedFunctions:
     """What can be called of a source, by name: `module.name` or `module["name"]`. Kinds of modules say in

@@ -51,6 +51,10 @@ class NumbaKernel:
         if dispatcher.targetoptions.get("device"):
             raise UnsupportedError(f"'{self.name}' is a device function: only kernels can be launched.")
 
+    def takes_integer(self, place: int, value: int) -> bool:
+        """Whether Numba takes the integer for one of 64 bits."""
+        return -2**63 <= value < 2**63
+
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call of the kernel; returns its LLVM modules. Raises Numba's own typing errors."""
         expected = len(self.names)
