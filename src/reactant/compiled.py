@@ -147,7 +147,8 @@ class Lowered:
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
         found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
-                                      straight=not (self.on_device or self.as_jax))
+                                      straight=not (self.on_device or self.as_jax),
+                                      seconds=self.options.native_seconds)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start

@@ -36,6 +36,8 @@ class CompileOptions:
         one; None: the platform it will run on (jax's default).
     native: parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become native code:
         "auto" where it pays, "always" wherever it is possible, "never".
+    native_seconds: what compiling native code of a program may take, by an estimate from how long it is; the parts for
+        which that does not do stay with XLA, and `explain` says so. Not with native="always".
     """
 
     optimize: bool | str | tuple[str, ...] = True
@@ -51,6 +53,7 @@ class CompileOptions:
     donate: bool = False
     xla: tuple[tuple[str, Any], ...] = field(default=())
     native: str = "auto"
+    native_seconds: float = 8.0
     target: str | None = None
 
     def __post_init__(self) -> None:
@@ -74,6 +77,9 @@ class CompileOptions:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 0:
                 raise ValueError(f"CompileOptions: {name} is a non-negative int, not {value!r}.")
+        if isinstance(self.native_seconds, bool) or not isinstance(self.native_seconds, (int, float)) \
+                or not self.native_seconds >= 0:
+            raise ValueError(f"CompileOptions: native_seconds is a number of seconds, not {self.native_seconds!r}.")
         for name in ("finite", "sized_results", "denormals", "check", "donate"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")

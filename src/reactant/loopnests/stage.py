@@ -17,6 +17,7 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests import sorting, worth
+from reactant.loopnests.budget import WRITTEN, Budget, TooLong
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block, take_apart
 from reactant.loopnests.supported import compiles
@@ -54,12 +55,13 @@ class NativeForm:
 
 
 def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False,
-                straight: bool = False) -> NativeForm | None:
+                straight: bool = False, seconds: float = float("inf")) -> NativeForm | None:
     """The module with native calls where they pay ("auto") or wherever they are possible ("always"); None where there
     are none. The module itself stays as it is. With a jaxlib whose interface is not known, "auto" is "never".
 
     handed_over: XLA will run it in another thread where there is much to do, which saving pays, too.
-    straight: where all of it is native code it is called without XLA (`native.straight`), which pays, too."""
+    straight: where all of it is native code it is called without XLA (`native.straight`), which pays, too.
+    seconds: what compiling native code may take ("auto" only); what would take longer stays, and a note says so."""
     if mode == "never" or mode == "auto" and not ffi.usable():
         return None
     with building():
@@ -68,7 +70,7 @@ def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False
         if mode == "auto" and not straight and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
             return None
         made = modules.clone(module)
-        stage = Stage(mode, handed_over, straight)
+        stage = Stage(mode, handed_over, straight, seconds)
         stage.block(modules.function(made).regions[0].blocks[0])
         return NativeForm(made, stage.notes, _is_little(block)) if stage.notes else None
 
@@ -105,9 +107,11 @@ def _own(block: ir.Block) -> list[ir.Operation]:
 class Stage:
     """Works through the blocks of a module. handed_over, straight: as in `native_form`, of the whole program."""
 
-    def __init__(self, mode: str, handed_over: bool = False, straight: bool = False) -> None:
+    def __init__(self, mode: str, handed_over: bool = False, straight: bool = False,
+                 seconds: float = float("inf")) -> None:
         self.mode, self.handed_over, self.straight = mode, handed_over, straight
         self.notes: list[str] = []
+        self.budget = Budget(seconds if mode == "auto" else float("inf"))
         self.number = 0
 
     def block(self, block: ir.Block, in_loop: bool = False) -> None:
@@ -150,7 +154,12 @@ class Stage:
 
     def _written(self, group: Group) -> Call | None:
         try:
-            call = Call(group.ops, f"region{self.number}")
+            with self.budget.writing():
+                call = Call(group.ops, f"region{self.number}")
+            self.budget.take(self.budget.written * WRITTEN + call.function.seconds)
+        except TooLong as found:
+            self.notes.append(_note_left(group.ops, str(found), self.budget.seconds))
+            return None
         except (NotCompiled, UnsupportedError):
             return None
         except Exception:
@@ -354,15 +363,26 @@ def id_of(op: ir.Operation) -> object:
 
 def _note(ops: list[ir.Operation], block: Block, name: str) -> str:
     """What `explain` says about a call."""
-    from reactant.rewrite.report import source_line
     count = sum(1 for _ in block.walk())
     loops = sum(n.kind == "while" for n in block.walk())
+    inner = f", {loops} loop{'s' if loops > 1 else ''}" if loops else ""
+    return f"compiled natively: {name}, {count} operations{inner}{_where(ops)}"
+
+
+def _note_left(ops: list[ir.Operation], time: str, seconds: float) -> str:
+    """What `explain` says about a group that takes too long."""
+    count = sum(1 for op in ops for _ in (op, *modules.walk(op)))
+    return f"left to XLA: {count} operations{_where(ops)}, native code of which would take {time} to compile " \
+        f"(native_seconds={seconds:g})"
+
+
+def _where(ops: list[ir.Operation]) -> str:
+    """The lines of the program that ops come from."""
+    from reactant.rewrite.report import source_line
     lines = sorted({line for op in ops for o in (op, *modules.walk(op)) if (line := source_line(o.location))},
                    key=lambda place: (place.rpartition(":")[0], int(place.rpartition(":")[2] or 0)))
     last = f" to {lines[-1].rpartition(':')[2]}" if len(lines) > 1 else ""
-    where = f" ({lines[0]}{last})" if lines else ""
-    inner = f", {loops} loop{'s' if loops > 1 else ''}" if loops else ""
-    return f"compiled natively: {name}, {count} operations{inner}{where}"
+    return f" ({lines[0]}{last})" if lines else ""
 
 
 def _rebuild(ops: list[ir.Operation], own: list[ir.Operation], possible: list[bool], terminator: ir.Operation,

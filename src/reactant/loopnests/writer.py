@@ -14,6 +14,7 @@ from dataclasses import field
 import numpy as np
 
 from reactant.loopnests.affine import Affine, Facts, number, symbol
+from reactant.loopnests.budget import count
 from reactant.records import dataclass
 
 NAME = re.compile(r"%\w+(?:#\d+)?")
@@ -120,6 +121,7 @@ class Writer:
         if name is None:
             new = self.fresh(word) if self.names is None else self.names.of(text, word)
             name = made[text] = self.define(new, level)
+            count()
             self.scopes[level].lines.append(f"{name} = {text}")
             self.tried[name] = text, tuple(operands), word, least
         return name

@@ -21,17 +21,22 @@ LITTLE = 64
 LOOPS = ("scf.for", "scf.parallel", "scf.while")
 
 
-def note_crowds(function: ir.Operation) -> None:
-    """Mark the loops of a function that are not to be written out."""
+def note_crowds(function: ir.Operation) -> int:
+    """Mark the loops of a function that are not to be written out; the operations that the others become."""
+    total = 0
     once: list[ir.Operation] = []
     repeated: list[ir.Operation] = []
     _collect(function, once, repeated, False)
     for loops, much in ((once, MUCH), (repeated, MUCH_REPEATED)):
         sizes = list(map(_written_out, loops))
-        if sum(size for op, size in zip(loops, sizes, strict=True) if not _inner(op)) > much:
+        innermost = sum(size for op, size in zip(loops, sizes, strict=True) if not _inner(op))
+        if innermost <= much:
+            total += innermost
+        else:
             for op, size in zip(loops, sizes, strict=True):
                 if size > LITTLE:
                     op.attributes[ONCE] = ir.UnitAttr.get()
+    return total
 
 
 def _collect(op: ir.Operation, once: list[ir.Operation], repeated: list[ir.Operation], often: bool) -> None:

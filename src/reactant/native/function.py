@@ -104,10 +104,11 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
                 made.checked = any(o.name == "cf.assert" for o in modules.walk(top))
-                crowds.note_crowds(op)
+                written_out = crowds.note_crowds(op)
                 inner, given = control.emit_function(made, op, [distinct] * len(chosen)), len(chosen) - worked_in
                 _compiled[key] = NativeFunction(name, key, chosen[:given], *_with_entry(
                     made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]), made.buffers, where)
+                _compiled[key].seconds = engine.seconds(_compiled[key].as_llvm(), written_out)
             return _compiled[key]
 
 
@@ -311,8 +312,10 @@ class NativeFunction:
     """Machine code of one function, and the ways to call it.
 
     name: of the MLIR function. target: what XLA programs call it by. arguments: what it takes, in order.
-    workspace: bytes that it works in and that no caller gives.
+    workspace: bytes that it works in and that no caller gives. seconds: what LLVM will take for it, roughly.
     """
+
+    seconds = 0.0
 
     def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str],
                  workspace: int = 0, buffers: Sequence[str] = (), where: str = "") -> None:
