@@ -11,7 +11,7 @@ from reactant import CompileOptions
 def test_defaults_are_the_documented_ones():
     assert CompileOptions() == CompileOptions(optimize=True, without=(), allow=("rounding",), finite=False,
                                               unroll_limit=256, max_unroll=4096, check=True, donate=False, xla=(),
-                                              native="auto", target=None)
+                                              native="auto", native_seconds=8.0, target=None)
 
 
 @pytest.mark.parametrize(("wrong", "text"), [
@@ -23,6 +23,8 @@ def test_defaults_are_the_documented_ones():
     ({"max_unroll": True}, "max_unroll is a non-negative int, not True"),
     ({"check": 1}, "check is True or False, not 1"),
     ({"target": "fpga"}, "target='fpga' is not one of cpu, gpu, tpu"),
+    ({"native_seconds": -1}, "native_seconds is a number of seconds, not -1"),
+    ({"native_seconds": float("nan")}, "native_seconds is a number of seconds, not nan"),
     ({"native": "sometimes"}, "native='sometimes' is not one of auto, never, always"),
 ])
 def test_wrong_values(wrong, text):

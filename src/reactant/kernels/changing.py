@@ -49,6 +49,7 @@ def told(way_in: Any) -> list[str]:
             names = getattr(way_in, "names", ())
             listed = ", ".join(str(names[k]) if k < len(names) else f"argument {k}"
                                for k, seen in changing.values.items() if len(seen) > 1)
-            lines[f"compiled anew for each value of {listed}: {changing.refused}" if changing.refused else
-                  f"{listed} had more than {MOST} values in launches: one program serves all, its accesses checked"] = None
+            said = f"compiled anew for each value of {listed}: {changing.refused}" if changing.refused else \
+                f"{listed} had more than {MOST} values in launches: one program serves all, its accesses checked"
+            lines[said] = None
     return list(lines)

@@ -47,7 +47,7 @@ REPEATED = 4
 """Times that broadcasts on one way read each element again, from which that counts as using it so often: every product
 with a 2 x 2 matrix reads twice (ten of them in a row, each computed where the next one needs it: 1,024 copies of the
 first, 4 s to compile; kept 0.4)."""
-MOST_COPIES = 128
+MOST_COPIES = 64
 """Elements of a value that are written out for one element of what is computed from it, by short sums of short sums."""
 
 

@@ -1,7 +1,8 @@
 """Functions of very many loops: those that run once in a call are not written out.
 
-LLVM writes out short loops of known turns, each up to some hundred instructions, which takes it 20 to 60 ms a loop; what
-that saves is nanoseconds in every run of the loop. It pays where the loop runs often: in a loop around it, or alone.
+LLVM writes out short loops of known turns, each up to some hundred instructions, which takes it 20 to 100 ms a loop;
+what that saves is nanoseconds in every run of the loop. It pays where the loop runs often: in a loop around it, or
+where there is little else.
 """
 from __future__ import annotations
 
