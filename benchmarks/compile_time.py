@@ -200,7 +200,8 @@ def launches(size=1024):
     return count, time.perf_counter() - start
 
 
-PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid, **CHAINS, **compile_programs.NUMPY}
+PROGRAMS = {"decoder": make_decoder, "reactor": make_reactor, "pyramid": make_pyramid, **CHAINS,
+            **compile_programs.NUMPY}
 
 
 def first_call(make, **options):
