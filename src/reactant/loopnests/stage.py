@@ -137,9 +137,13 @@ class Stage:
         ops, own, possible = _spread_anew(ops, own, possible)
         groups = grouped(own, possible)
         inline = handed_over and all(possible) and worth.inline_pays([g.ops for g in groups])
-        chosen = [g for g in groups if self.mode == "always" or inline or straight
-                  or worth.pays(g.ops, functools.partial(_big_outputs, g.ops), in_loop)]
+
+        def pays(group: Group) -> bool:
+            return worth.pays(group.ops, functools.partial(_big_outputs, group.ops), in_loop)
+        chosen = [g for g in groups if self.mode == "always" or inline or straight or pays(g)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
+        if straight and self.mode != "always" and len(written) < len(chosen):      # it needs XLA after all
+            written = [(g, made) for g, made in written if pays(g)]
         if written:
             _rebuild(ops, own, possible, terminator, written)
 
