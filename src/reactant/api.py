@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 RECOMPILE_WARNING = 8
 """A function compiled for more signatures than this warns, once, with the reason of the last compilation."""
 
+TRIED = 8
+"""So many programs are asked whether they fit a call, before another one is compiled."""
+
 
 class RecompilationWarning(UserWarning):
     """One function compiles again and again: static arguments or shapes keep changing."""
@@ -66,9 +69,7 @@ class Jitted(LikeFunction):
             if (found := self._by_jax(args, kwargs)) is not None:
                 return found(*args, **kwargs)
             key, leaves = self._sign(args, kwargs)
-            entry = self._entries.get(key)
-            if entry is None:
-                entry = self._compile(key, leaves)
+            entry = self._entries.get(key) or self._fitting(args, kwargs) or self._compile(key, leaves)
             if not entry.passing:
                 self._latest = entry
         try:
@@ -85,6 +86,11 @@ class Jitted(LikeFunction):
             raise known from None
         self._make_room(entry, too_long, args, kwargs)
         return self(*args, **kwargs)
+
+    def _fitting(self, args: tuple, kwargs: dict) -> Compiled | None:
+        """A program for another signature, which differs in what that program does not depend on."""
+        return next((entry for entry in reversed(list(self._entries.values())[-TRIED:])
+                     if entry.matches is not None and entry.matches(args, kwargs) is not None), None)
 
     def _as_one(self, error: OverlapError, count: int, args: tuple, kwargs: dict) -> Any:
         """Call with arguments of which some are views of the same elements, as one array; else raise `error`."""
@@ -190,7 +196,7 @@ class Jitted(LikeFunction):
         with self._lock:
             if entry.passing:
                 return entry
-            entry.matches = matcher(*key)
+            entry.matches = matcher(*key[:4], entry.lowered.traced.untouched)
             entry = self._entries.setdefault(key, entry)
             if len(self._entries) > RECOMPILE_WARNING and not self._warned:
                 self._warned = True

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import time
 from collections.abc import Callable, Set
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,12 @@ from jaxlib.mlir import ir
 
 from reactant import jax_derivatives, pipelines
 from reactant import signature as sig
-from reactant.errors import OverlapError, ReactantError, UnsupportedError
-from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
+from reactant.delivery import leaf_of, recipe_of
+from reactant.errors import OverlapError, ReactantError
+from reactant.frontends.numpy.promotion import ARRAY
 from reactant.ir import cost, modules
 from reactant.ir.context import building
-from reactant.named_tuples import beside, is_named_tuple
+from reactant.ir.unread import without_unread
 from reactant.options import CompileOptions
 from reactant.recent import Matcher
 from reactant.records import dataclass
@@ -28,7 +30,7 @@ from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
 from reactant.runtime.layout import are_distinct
 from reactant.simplify import target
-from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
+from reactant.traced import Result, Traced
 
 if TYPE_CHECKING:
     from reactant.native.straight import Straight
@@ -102,20 +104,24 @@ class Lowered:
     def program(self) -> Compiled:
         """The program as XLA gets it, compiled when it is first called or looked at: for the arguments it has then."""
         with building():
-            native = self.native_module(None)
-            executable = Executable(self.traced.module, name=self.name, xla_options=dict(self.options.xla),
-                                    donate=self._donated(), native=native, general=self.report.kept,
-                                    callbacks=self.traced.callbacks, straight=self._straight(native),
+            # On a device, where the results are is told by the arguments.
+            forms = without_unread(self.traced.module, self.native_module(None), self.report.kept, least=self.on_device)
+            donated = self._donated()
+            if forms.read is not None:
+                donated = tuple(forms.read.index(number) for number in donated if number in forms.read)
+            executable = Executable(forms.module, name=self.name, xla_options=dict(self.options.xla), donate=donated,
+                                    native=forms.native, general=forms.general, callbacks=self.traced.callbacks,
+                                    read=forms.read, straight=self._straight(forms.native or forms.module),
                                     **self.as_numpy())
         return Compiled(self, executable)
 
-    def _straight(self, native: ir.Module | None) -> Straight | None:
+    def _straight(self, module: ir.Module) -> Straight | None:
         """The program without XLA, where it is nothing but native code and too little for several threads."""
         if self.on_device or self.traced.callbacks or self.options.xla or self.options.native == "never" \
                 or self.options.target not in (None, "cpu") or default_device().jax.platform != "cpu":
             return None
         from reactant.native.straight import straight
-        found = straight(self.module if native is None else native, self._little)
+        found = straight(module, self._little)
         if found is not None:
             self.notes.append("runs without XLA: there is nothing but native code")
         return found
@@ -172,9 +178,11 @@ class Compiled:
         self._traced = lowered.traced
         self._simple = self._is_simple()
         self._kind = self._traced.result.kind if self._simple else ""
-        self._recipe = None if self._simple else recipe_of(self._traced)
+        self._recipe = recipe_of(self._traced, lowered.name)
         self._written = self._traced.written.keys() | self._traced.written_copies
-        self._simple_on_device = self._recipe is not None and lowered.on_device and self._nothing_more()
+        self._read = None if executable.read is None else frozenset(executable.read)
+        self._passed = taken_by(executable.read)
+        self._simple_on_device = lowered.on_device and self._nothing_more()
         self.matches: Matcher | None = None     # tells calls of this signature
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
@@ -226,35 +234,32 @@ class Compiled:
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
         if self._simple:
-            result = self.executable(leaves)[0]
-            return result if self._kind == ARRAY else _leaf(result, self._kind)
+            result = self.executable(leaves if self._read is None else self._passed(leaves))[0]
+            return result if self._kind == ARRAY else leaf_of(result, self._kind)
         if self._simple_on_device and transformation.value is NO_TRANSFORMATION:
-            return self._run_simply_on_device(leaves)
+            return self._run_simply_on_device(leaves, args, kwargs)
         if self._written:
-            _refuse_overlap(leaves, self._written)
+            _refuse_overlap(leaves, self._written, self._read)
         if self.lowered.on_device or self.passing:
             return self._run_on_device(leaves, args, kwargs)
-        results = self._completed(self.executable, [*leaves, *self._traced.captured])
+        results = self._completed(self.executable, self._passed([*leaves, *self._traced.captured]))
         for number, index in self._traced.written.items():
             np.copyto(leaves[number], results[index], casting="equiv")
         return self._deliver(results, leaves, args, kwargs)
 
-    def _run_simply_on_device(self, leaves: list) -> Any:
+    def _run_simply_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """As `_run_on_device`: arguments in, results out."""
-        held, given = False, []
-        for leaf in leaves:
-            if type(leaf) is DeviceArray:
-                held = True
-                leaf = leaf.jax
-            given.append(leaf)
+        given = []
+        for leaf in self._passed(leaves):
+            given.append(leaf.jax if type(leaf) is DeviceArray else leaf)
         results: list[Any] = self.executable.on_device(given)
-        assert self._recipe is not None
-        return self._recipe([DeviceArray(r) for r in results] if held else results)
+        held = any([type(leaf) is DeviceArray for leaf in leaves])
+        return self._deliver([DeviceArray(r) for r in results] if held else results, leaves, args, kwargs)
 
     def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
-        plain = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in leaves]
-        arrays = [*plain, *self._traced.captured]
-        if self.passing or any(isinstance(leaf, jax.core.Tracer) for leaf in plain):
+        arrays = [leaf.jax if type(leaf) is DeviceArray else leaf
+                  for leaf in self._passed([*leaves, *self._traced.captured])]
+        if self.passing or any(isinstance(leaf, jax.core.Tracer) for leaf in arrays):
             results = self.executable.traced(arrays)
             if self._traced.written:
                 raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "
@@ -291,106 +296,24 @@ class Compiled:
                 raise self._traced.errors[first](*(np.asarray(results[index]) for index in told))
 
     def _deliver(self, results: list, leaves: list, args: tuple, kwargs: dict) -> Any:
-        """Build what the function returned, and update the caller's containers."""
-        if self._recipe is not None:
-            return self._recipe(results)
-        roots = (args, kwargs)
-        resolve = functools.partial(self._resolved, results, leaves, roots, {})
-        result = sig.map_tree(self._traced.result, resolve)
-        updates = [(sig.follow(roots, path), sig.map_tree(new, resolve)) for path, new in self._traced.updates]
-        for container, new in updates:
-            sig.refill(container, new)
-        return result
-
-    def _resolved(self, results: list, leaves: list, roots: tuple, made: dict[int, Any], leaf: Any) -> Any:
-        """What a leaf of the recipe is in this call."""
-        if isinstance(leaf, Result):
-            if leaf.layout is not None:
-                results[leaf.index] = arranged(results[leaf.index], leaf.layout)
-            return _leaf(seen_through(results[leaf.index], leaf.steps), leaf.kind)
-        if isinstance(leaf, OfArgument):
-            return seen_through(leaves[leaf.number], leaf.steps)
-        if isinstance(leaf, sig.Same):
-            return sig.follow(roots, leaf.path)
-        if isinstance(leaf, Maybe):
-            if isinstance(results[leaf.defined], jax.core.Tracer):
-                raise UnsupportedError(f"'{self.lowered.name}' returns None on some paths, which the run decides, "
-                                       "inside a JAX program. Return a number that says so beside the value.", "")
-            return sig.map_tree(leaf.value, functools.partial(self._resolved, results, leaves, roots, made)) \
-                if results[leaf.defined] else None
-        if isinstance(leaf, (Sized, Rows)):
-            resolve = functools.partial(self._resolved, results, leaves, roots, made)
-            if any(isinstance(array, jax.core.Tracer) for array in results):
-                raise UnsupportedError(f"'{self.lowered.name}' returns what has a run-time size inside a JAX program. "
-                                       "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.", "")
-            return made[id(leaf)] if id(leaf) in made else made.setdefault(id(leaf), leaf.made(resolve))
-        value = leaf.value if isinstance(leaf, Known) else leaf
-        return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
+        """Build what the function returned, and change the caller's containers."""
+        return self._recipe(results, leaves, (args, kwargs))
 
 
-def _leaf(array: Any, kind: str | tuple[Any, ...]) -> Any:
-    """A program result as the kind of object the function returned."""
-    if type(kind) is tuple:
-        return kind[array.item()]
-    if kind == PYTHON:
-        return array.item()
-    return array[()] if kind == SCALAR and isinstance(array, np.ndarray) else array
+def taken_by(read: tuple[int, ...] | None) -> Callable[[list], list]:
+    """What takes the arguments `read` of a longer list; None: all."""
+    if read is None:
+        return lambda arguments: arguments
+    if len(read) < 2:
+        return lambda arguments: [arguments[number] for number in read]
+    chosen = operator.itemgetter(*read)
+    return lambda arguments: list(chosen(arguments))
 
 
-def recipe_of(traced: Traced) -> Callable[[list], Any] | None:
-    """What the function returned, of the program's results, as one expression.
-
-    None where it has to be looked at: views, the caller's own objects, containers to be updated, objects.
-    """
-    known: dict[str, Any] = {"leaf": _leaf}
-
-    text = None if traced.updates else _recipe_text(traced.result, known)
-    if text is None:
-        return None
-    made: Callable[[list], Any] = eval(f"lambda r: {text}", known)
-    return made
-
-
-def _recipe_text(x: Any, known: dict[str, Any]) -> str | None:
-    """The expression that makes a part of what the function returned; `known` gets names for what it needs."""
-    def named(value: Any) -> str:
-        known[f"known{len(known)}"] = value
-        return f"known{len(known) - 1}"
-
-    if type(x) is Result:
-        if x.steps or x.layout is not None:
-            return None
-        return f"r[{x.index}]" if x.kind == ARRAY else f"leaf(r[{x.index}], {named(x.kind)})"
-    if type(x) is Known:
-        return None if isinstance(x.value, np.ndarray) else named(x.value)
-    if type(x) not in (tuple, list, dict) and (not is_named_tuple(x) or beside(x)):
-        return None
-    parts = [_recipe_text(part, known) for part in (x.values() if type(x) is dict else x)]
-    if None in parts:
-        return None
-    if type(x) is dict:
-        return "{" + ", ".join(f"{named(key)}: {part}" for key, part in zip(x, parts, strict=True)) + "}"
-    items = "".join(f"{part}, " for part in parts)
-    if type(x) is list:
-        return f"[{items}]"
-    return f"({items})" if type(x) is tuple else f"{named(tuple.__new__)}({named(type(x))}, ({items}))"
-
-
-def arranged(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
-    """The array with its dimensions in memory in the order of `strides`, so that the steps make views where they did
-    while tracing."""
-    order = np.argsort([-abs(s) for s in strides], kind="stable")
-    return np.asarray(array.transpose(order), order="C").transpose(np.argsort(order))     # 0-d stays 0-d
-
-
-def seen_through(array: Any, steps: tuple) -> Any:
-    for step in steps:
-        array = step.numpy(array)
-    return array
-
-
-def _refuse_overlap(leaves: list, written: Set[int]) -> None:
-    """Arguments that share memory in part cannot be told apart from copies: raise when one of them is written."""
+def _refuse_overlap(leaves: list, written: Set[int], read: Set[int] | None) -> None:
+    """Arguments that share memory in part cannot be told apart from copies: raise when one of them is written and the
+    other one written or read (None: all are)."""
+    concerned = range(len(leaves)) if read is None else sorted(n for n in read | written if n < len(leaves))
     for number in written:
         target = leaves[number]
         if not isinstance(target, (np.ndarray, DeviceArray)):
@@ -399,7 +322,8 @@ def _refuse_overlap(leaves: list, written: Set[int]) -> None:
                 target.shape, target.strides, target.itemsize)):
             raise OverlapError(f"Elements of array {number} among the arguments overlap in memory (it is a view by "
                                "as_strided) and the function writes into it. Pass the array that it is a view of.")
-        for other, array in enumerate(leaves):
+        for other in concerned:
+            array = leaves[other]
             if other != number and array is not target and _overlap(array, target):
                 raise OverlapError(
                     f"Arrays {number} and {other} among the arguments overlap in memory and the function writes into "

@@ -206,7 +206,7 @@ class Flattener:
                 self._forget(held)
             del self.leaves[leaves:], self._alive[seen:]
             self._attributes = depth
-            return ("refused", str(error).partition("\n")[0])
+            return ("refused", str(error).partition("\n")[0], type(x))
 
 
 def _refuse_attributes(x: Any) -> None:
@@ -224,15 +224,17 @@ def _computable(dtype: np.dtype) -> bool:
 class Refused:
     """What an object has in the place of an attribute that compiled code cannot take: using it raises the reason."""
 
-    __slots__ = ("_reason",)
+    __slots__ = ("_reason", "_used")
 
     def __init__(self, reason: str):
-        self._reason = reason
+        self._reason, self._used = reason, False
 
     def __getattr__(self, name: str) -> Any:
+        self._used = True
         raise _RefusedAttribute(self._reason)
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
+        self._used = True
         raise UnsupportedError(self._reason)
 
     __hash__ = object.__hash__
@@ -305,6 +307,10 @@ class Rebuilder:
     def kept(self) -> set[int]:
         """Identities of the lists and tuples in which the containers stand here."""
         return {id(self._seen), *map(id, self.containers)}
+
+    def refused_used(self) -> bool:
+        """Whether the reason of one of the stand-ins has been raised."""
+        return any(made._used for made, _ in self.refused)
 
     def build(self, node: Any, path: tuple = ()) -> Any:
         if isinstance(node, Static):
@@ -386,30 +392,6 @@ def follow(root: Any, path: tuple) -> Any:
     for step in path:
         root = getattr(root, step) if isinstance(step, Attribute) else root[step]
     return root
-
-
-def contents(container: Any) -> Any:
-    """What a mutable container holds, as a new list or dict."""
-    return list(container) if isinstance(container, list) else dict(container) if isinstance(container, dict) \
-        else attributes(container)
-
-
-def refill(container: Any, new: Any) -> None:
-    """Make a caller's container hold `new` (what `contents` gave), keeping what is the same."""
-    if isinstance(container, list):
-        container[:] = new
-    elif isinstance(container, dict):
-        base = OrderedDict if isinstance(container, OrderedDict) else dict      # classes of its own may do more
-        for key in [k for k in container if k not in new]:
-            base.__delitem__(container, key)
-        if list(container) != list(new)[:len(container)]:
-            base.clear(container)
-        base.update(container, new)
-    else:
-        for name in attributes(container).keys() - new.keys():
-            object.__delattr__(container, name)
-        for name, value in new.items():
-            object.__setattr__(container, name, value)
 
 
 class Same:

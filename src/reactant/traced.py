@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.changes import Change
 from reactant.records import dataclass
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Traced:
     module: ir.Module
     result: Any                                              # tree of Result / OfArgument / Known / Maybe / sig.Same
     written: dict[int, int] = field(default_factory=dict)    # argument leaf -> result index of its new content
-    updates: list[tuple[tuple, Any]] = field(default_factory=list)   # (path of container, tree of its new contents)
+    updates: list[tuple[tuple, Change]] = field(default_factory=list)   # (path of container, what it holds then: trees)
     written_copies: set[int] = field(default_factory=set)    # argument leaves of which a copy has been written
     captured: list[np.ndarray] = field(default_factory=list)
     flags: int | None = None                                 # result index of the run-time checks
@@ -104,4 +105,7 @@ class Traced:
     told: list[list[int]] = field(default_factory=list)      # result indices of what each of them tells of the run
     callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
     spoken: Any = None                                       # keeps what is said, where the program may run again
+    untouched: frozenset[int] | None = frozenset()
+    """Argument leaves of which the function saw no more than that they are there and what type they have; None where
+    it asked for what no signature says."""
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels

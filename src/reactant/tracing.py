@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant import changes
 from reactant import signature as sig
 from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError, speaking_of
 from reactant.frontends import scipy, source_map, state
@@ -24,7 +25,7 @@ from reactant.frontends.numpy.bounded import Bounded, Mask
 from reactant.frontends.numpy.implements import has_tensors
 from reactant.frontends.numpy.indexing import FlatIterator
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
-from reactant.frontends.numpy.storage import DynamicSliceStep, Storage
+from reactant.frontends.numpy.storage import DynamicSliceStep, Storage, row_major_strides
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.run_time_lists import RunTimeList
@@ -65,7 +66,7 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
-        before = [(c, path, sig.contents(c)) for c, path in rebuilder.containers]
+        before = [(c, path, changes.contents(c)) for c, path in rebuilder.containers]
         session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
         session.kept = rebuilder.kept() | {id(x) for entry in before for x in (entry, entry[2])}
         session.kept |= {id(args), id(kwargs), id(session.given), id(session.alternatives)}
@@ -76,16 +77,19 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         except Exception as error:
             _raise_behind_checks(session, error)
             result = None
-        collector = _Collector(session)
         shared = {id(c): sig.Same(path) for c, path in [*rebuilder.containers, *rebuilder.records,
                                                         *rebuilder.refused]}
-        with speaking_of("in what the function returns"):
-            traced = Traced(session.module, collector.tree(result, shared))
+        changed = [(path, change) for c, path, old in before
+                   if (change := changes.change(c, old, changes.contents(c))) is not None]
+        collector = _Collector(session, shared)
         with speaking_of("in what the function leaves in its arguments"):
-            for container, path, old in before:
-                new = sig.contents(container)
-                if _changed(old, new):
-                    traced.updates.append((path, collector.tree(new, shared)))
+            collector.count([value for _, change in changed for value in change.put.values()])
+        with speaking_of("in what the function returns"):
+            collector.count([result])
+            traced = Traced(session.module, collector.tree(result))
+        with speaking_of("in what the function leaves in its arguments"):
+            traced.updates = [(path, change.map(collector.tree)) for path, change in changed]
+            traced.untouched = None if rebuilder.refused_used() else frozenset(session.untouched)
             return _finish(session, collector, traced)
 
 
@@ -116,6 +120,7 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
         return Tensor(Storage((), dtype, value=session.add_argument((), dtype)), kind=SCALAR)
     storage = Storage(shape, dtype, value=session.add_argument(shape, dtype), argument=number)
     session.arguments.append(storage)
+    session.untouched.add(number)
     strides, writeable = None, True
     if kind == "array":
         writeable = node[4]
@@ -123,7 +128,7 @@ def _argument(session: Trace, node: tuple, number: int) -> Tensor:
             strides = tuple(s // dtype.itemsize for s in node[3])
     elif kind == "device":
         strides = node[4]
-    return Tensor(storage, strides=strides, writeable=writeable)
+    return Tensor(storage, strides=strides, writeable=writeable).noting_touch()
 
 
 def native_dtype(dtype: np.dtype) -> np.dtype:
@@ -131,14 +136,6 @@ def native_dtype(dtype: np.dtype) -> np.dtype:
     native = dtype.newbyteorder("=")
     usual = np.dtype(dtype.type) if dtype.kind in "biufc" else native
     return usual if usual == native else native
-
-
-def _changed(old: Any, new: Any) -> bool:
-    if len(old) != len(new):
-        return True
-    if isinstance(old, list):
-        return any(a is not b for a, b in zip(old, new, strict=True))
-    return list(old) != list(new) or any(old[k] is not new[k] for k in old)
 
 
 def _tensors(x: Any, shared: dict[int, Any]) -> list[Tensor]:
@@ -178,19 +175,23 @@ NO_NUMBERS = ("The compiled function returns a list whose length depends on run-
 class _Collector:
     """Turns returned leaves into program results; arrays that share a storage share one result."""
 
-    def __init__(self, session: Trace):
-        self.session = session
+    def __init__(self, session: Trace, shared: dict[int, Any]):
+        self.session, self._shared = session, shared
         self.values: list[ir.Value] = []
+        self._counts: dict[Storage, int] = {}       # how many of the arrays delivered see it
         self._of_storage: dict[Storage, int] = {}
         self._leaves: list[Tensor] = []
         self._rows: dict[int, tuple[Any, Rows]] = {}        # the lists that results hold, by their identities
 
-    def tree(self, x: Any, shared: dict[int, Any]) -> Any:
-        found = _tensors(x, shared)
-        counts: dict[Storage, int] = {}
-        for tensor in found:
+    def count(self, trees: list[Any]) -> None:
+        """Say what will be delivered, before any of it is."""
+        counts = self._counts
+        for tensor in [tensor for tree in trees for tensor in _tensors(tree, self._shared)]:
             counts[tensor.storage] = counts.get(tensor.storage, 0) + (tensor.kind == ARRAY or bool(tensor.steps))
-        return sig.map_tree(x, lambda leaf: self._leaf(leaf, counts), shared)
+
+    def tree(self, x: Any) -> Any:
+        """The recipe for something that has been counted."""
+        return sig.map_tree(x, lambda leaf: self._leaf(leaf, self._counts), self._shared)
 
     def _leaf(self, leaf: Any, counts: dict[Storage, int]) -> Any:
         if getattr(type(leaf), "partial", False):
@@ -229,7 +230,9 @@ class _Collector:
         if (leaf.kind == ARRAY or leaf.steps) and counts.get(leaf.storage, 0) > 1 and static:
             if leaf.storage not in self._of_storage:
                 self._of_storage[leaf.storage] = self.add(leaf.storage.read())
-            return Result(self._of_storage[leaf.storage], leaf.kind, leaf.steps, leaf.storage.layout)
+            layout = leaf.storage.layout
+            return Result(self._of_storage[leaf.storage], leaf.kind, leaf.steps,
+                          None if layout == row_major_strides(leaf.storage.shape) else layout)
         if leaf.is_concrete():
             return Known(leaf.numpy().copy())
         return Result(self.add(leaf.value()), leaf.kind)

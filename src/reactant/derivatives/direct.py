@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from reactant import signature as sig
-from reactant.compiled import Compiled, Lowered
+from reactant.compiled import Compiled, Lowered, taken_by
 from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.numpy.tensor import PYTHON
 from reactant.random_keys import generator_of, is_key
@@ -56,14 +56,14 @@ class CalledDirectly(Compiled):
                   tuple(r.index for r in jax.tree_util.tree_leaves(result)))
         if self.executable.directly is not None:
             return self.executable.directly if getattr(self.executable, "called", None) == called else None
-        names = dict(keyword)
+        names, taken = dict(keyword), taken_by(self.executable.read)
 
         def leaves_of(args: tuple, kwargs: dict) -> list[Any] | None:
             found: list[Any] = []
             fits = len(args) == len(positional) and kwargs.keys() == names.keys() and all(
                 _gather(node, x, found) for node, x in zip(positional, args, strict=True)) and all(
                 _gather(node, kwargs[name], found) for name, node in keyword)
-            return found if fits else None
+            return taken(found) if fits else None
 
         def built(results: list[Any]) -> Any:
             return jax.tree_util.tree_map(lambda leaf: results[leaf.index], result)

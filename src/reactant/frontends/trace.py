@@ -131,6 +131,10 @@ class Trace:
         self.many_turns = False
         """Inside an unrolled loop of many turns, which cannot carry a list."""
         self.arguments: list[Storage] = []
+        self.untouched: set[int] = set()
+        """Numbers of those of which nobody has asked anything but the type."""
+        self.waiting: dict[int, tuple[weakref.ref[Any], dict[str, Any]]] = {}
+        """The arrays that stand for these, by their identities, and what they get when somebody asks."""
         self.written_copies: set[int] = set()
         """Numbers of arguments of which a function that is differentiated writes into a copy."""
         self.remarks: list[str] = []
@@ -331,6 +335,11 @@ class Trace:
         return self.module
 
     def close(self) -> None:
+        for array, told in self.waiting.values():       # who has kept one hears that it has leaked
+            if (found := array()) is not None:
+                for name, value in told.items():
+                    setattr(found, name, value)
+        self.waiting.clear()
         self.closed = True
         self.region.closed = True
 

@@ -66,12 +66,24 @@ def bytecode(module: ir.Module | ir.Operation) -> bytes:
     return stream.getvalue()
 
 
-def take_source(module: ir.Module) -> bytes | None:
-    """The bytecode under `SOURCE`, taken off the module."""
+def source_of(module: ir.Module) -> bytes | None:
+    """The bytecode under `SOURCE`."""
     if SOURCE not in module.operation.attributes:
         return None
-    found = bytes(ir.StringAttr(module.operation.attributes[SOURCE]).value_bytes)
-    del module.operation.attributes[SOURCE]
+    return bytes(ir.StringAttr(module.operation.attributes[SOURCE]).value_bytes)
+
+
+def put_source(module: ir.Module, bytecode: bytes) -> None:
+    """Put `bytecode` under `SOURCE`."""
+    with module.context:
+        module.operation.attributes[SOURCE] = ir.StringAttr.get(bytecode)
+
+
+def take_source(module: ir.Module) -> bytes | None:
+    """The bytecode under `SOURCE`, taken off the module."""
+    found = source_of(module)
+    if found is not None:
+        del module.operation.attributes[SOURCE]
     return found
 
 

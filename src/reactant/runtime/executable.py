@@ -53,6 +53,7 @@ class Executable:
     contract: whether a product that something is added to may stay unrounded, as in jax.
     prelude: the call with which programs for NumPy arrays begin, so that denormal numbers are not zero.
     straight: what does the same without XLA: contiguous arrays that it only reads to new ones.
+    read: which of the arguments of a longer list these are, for those who call it with some of theirs.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
     """
@@ -61,9 +62,9 @@ class Executable:
                  donate: Sequence[int] = (), device: jax.Device | None = None, weak: Sequence[int] = (),
                  native: ir.Module | None = None, general: bytes | None = None,
                  callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
-                 prelude: str | None = None,
+                 prelude: str | None = None, read: tuple[int, ...] | None = None,
                  straight: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None) -> None:
-        self.straight = straight
+        self.read, self.straight = read, straight
         self._body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
         self.name = name
         self.device = device

@@ -11,6 +11,7 @@ A `Tensor` stands for one of three kinds of NumPy/Python object, because they pr
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -97,6 +98,26 @@ class Tensor(Sized):
                 reinterpretation.view(self, step, dtype if type is None else type)
         return Tensor(self.storage, st.followed(self.steps, (step,), self.storage.shape), dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
+
+    def noting_touch(self) -> Tensor:
+        """This array, an argument. The first who asks anything but what kind of object it is takes it off the list of
+        those that nobody has touched."""
+        told = {name: getattr(self, name) for name in _OF_ARGUMENTS}
+        current_trace().waiting[id(self)] = weakref.ref(self), told
+        for name in told:
+            delattr(self, name)
+        return self
+
+    def _touched(self) -> bool:
+        """Whether it waited for being touched."""
+        trace = Trace.current()
+        _, told = (None, None) if trace is None else trace.waiting.pop(id(self), (None, None))
+        if trace is None or told is None:
+            return False
+        for name, value in told.items():
+            setattr(self, name, value)
+        trace.untouched.discard(self.storage.argument)
+        return True
 
     # -- content
 
@@ -482,6 +503,8 @@ class Tensor(Sized):
             raise AttributeError(f"'{self.dtype}' object has no attribute '{name}'")
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OF_ARGUMENTS and self._touched():
+            return getattr(self, name)
         from reactant.frontends.numpy.refused import METHOD_REASONS
         if name in METHOD_REASONS:
             raise UnsupportedAttribute(METHOD_REASONS[name])
@@ -490,6 +513,9 @@ class Tensor(Sized):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
         raise UnsupportedAttribute(f"{meant.__name__}.{name} cannot be compiled.")
 
+
+_OF_ARGUMENTS = ("storage", "shape", "dtype", "strides_", "writeable")
+"""What an argument has once somebody has asked for one of them."""
 
 _ADVICE = {
     "hash": "What only the run knows is no key of a dict and no member of a set: use an array that it indexes.",
