@@ -17,7 +17,6 @@ from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, React
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
-from reactant.recent import matcher
 from reactant.session import collecting_later, is_tracing, quietly
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ class Jitted(LikeFunction):
         with self._lock:
             if entry.passing:
                 return entry
-            entry.matches = matcher(*key[:4], entry.lowered.traced.untouched)
+            entry.recognise(key)
             entry = self._entries.setdefault(key, entry)
             if len(self._entries) > RECOMPILE_WARNING and not self._warned:
                 self._warned = True

@@ -21,7 +21,7 @@ from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.ir.unread import without_unread
 from reactant.options import CompileOptions
-from reactant.recent import Matcher
+from reactant.recent import Matcher, matcher
 from reactant.records import dataclass
 from reactant.runtime import pairwise_sums, special_functions
 from reactant.runtime.array import DeviceArray
@@ -186,6 +186,11 @@ class Compiled:
         self.matches: Matcher | None = None     # tells calls of this signature
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
+
+    def recognise(self, key: tuple) -> None:
+        """Tell calls of the signature `key`, and those that differ in nothing that the program depends on."""
+        positional, keyword, device, x64 = key
+        self.matches = matcher(positional, keyword, device, x64, self._traced.untouched)
 
     # -- looking at it
 

@@ -95,7 +95,8 @@ class _Writer:
             arguments = [f"x{i}" for i in range(len(nodes))]
             if positional:
                 self.checks.append(f"{', '.join(arguments[:len(positional)])}, = args")
-            self.checks += [f"{x} = kwargs[{name!r}]" for x, name in zip(arguments[len(positional):], names, strict=True)]
+            rest = zip(arguments[len(positional):], names, strict=True)
+            self.checks += [f"{x} = kwargs[{name!r}]" for x, name in rest]
             for x, node in zip(arguments, nodes, strict=True):
                 self.require(self.type_condition(x, node))
                 if _is_static(node) and (type(node.value) not in _SINGLETONS):

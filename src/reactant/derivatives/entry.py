@@ -62,7 +62,11 @@ class Sharing(Jitted):
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
             made = self.made(key)
-            return made if made.passing else self._entries.setdefault(key, made)
+            if made.passing:
+                return made
+            if not isinstance(made, TakenByJax):
+                made.recognise(key)
+            return self._entries.setdefault(key, made)
 
     def made(self, key: tuple) -> Any:
         """What calls of a signature run."""
