@@ -5,6 +5,7 @@ steps; which arguments were written; which lists, dicts and objects among the ar
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, ItemsView, Iterator, ValuesView
 from typing import Any
 
@@ -29,7 +30,7 @@ from reactant.frontends.numpy.storage import DynamicSliceStep, Storage, row_majo
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
 from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.trace import KEYS_OF_THE_RUN, Failure, Trace, frames, told_by, tracing
+from reactant.frontends.trace import KEYS_OF_THE_RUN, ONE_BY_ONE, Failure, Trace, frames, told_by, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -50,7 +51,7 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         try:
             return _trace(function, positional, keyword, options, wanted)
         except ReactantError as error:
-            if len(wanted) == known and first is None:
+            if len(wanted) == known and (first is None or ONE_BY_ONE in wanted):
                 raise
             if len(wanted) == known:
                 if KEYS_OF_THE_RUN in wanted:
@@ -62,7 +63,7 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
 
 def _trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
            wanted: set[str]) -> Traced:
-    with building(), tracing(options, wanted) as session:
+    with building(), tracing(options, wanted) as session, _asking_generators(session):
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
@@ -91,6 +92,17 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
             traced.updates = [(path, change.map(collector.tree)) for path, change in changed]
             traced.untouched = None if rebuilder.refused_used() else frozenset(session.untouched)
             return _finish(session, collector, traced)
+
+
+@contextlib.contextmanager
+def _asking_generators(session: Trace) -> Iterator[None]:
+    """Where a loop has run a generator, another trace may take its elements one by one."""
+    try:
+        yield
+    except ReactantError:
+        if session.pushes:
+            session.wanted.add(ONE_BY_ONE)
+        raise
 
 
 def _raise_behind_checks(session: Trace, error: Exception) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import ConcreteValueNeeded, ReactantError, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, elements, iterators, objects, operators, protocols
 from reactant.frontends.decisions import asked, is_traced, predicate_of, said_of, undecided
 from reactant.frontends.iteration import Items, IteratorItems, ListItems, UsedUp, items_of
@@ -84,7 +84,7 @@ class Generated:
     def source(self) -> Any:
         """What a loop runs over."""
         if self.must_be_listed():
-            self.iterable = list(ag__.iterate(self.iterable))
+            self.iterable = _at_once(self.iterable)
         items = self.items()
         return self.iterable if items is None else items
 
@@ -190,7 +190,11 @@ class Generated:
         if not self.depends():
             return list(self)
         if self.must_be_listed():
-            self.iterable = list(ag__.iterate(self.iterable))
+            if self.test is None and not self.nested:
+                found = list(self.elements(_known))
+                self.taken()
+                return found
+            self.iterable = _at_once(self.iterable)
         position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
             found = list(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
@@ -244,6 +248,27 @@ def _known(test: Any) -> bool:
     if is_tensor(test) and test.size == 1 and not test.is_concrete():
         raise _RunTimeTest
     return ag__.truth(test)
+
+
+def _at_once(iterable: Any) -> list[Any]:
+    """All that an iterator gives, before anything is done with it. Raises where it writes into what it has given."""
+    items, given = [], []
+    for item in ag__.iterate(iterable):
+        items.append(item)
+        given += [(x.storage, x.storage.version) for x in _arrays(item)]
+    if any(storage.version != version for storage, version in given):
+        raise ControlFlowError(
+            "A comprehension with a condition that only the run knows takes its elements from an iterator that writes "
+            "into arrays which it has given before. Write a `for` loop over it, or let it give copies.")
+    return items
+
+
+def _arrays(item: Any) -> Iterator[Any]:
+    if is_tensor(item):
+        yield item
+    elif type(item) in (tuple, list):
+        for part in item:
+            yield from _arrays(part)
 
 
 def _refused() -> Iterator[Any]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import effects, iterators
+from reactant.frontends import effects, iterators, pushed
 from reactant.frontends.array_lists import ArrayList
 from reactant.frontends.calls import replace
 from reactant.frontends.growing import Grower
@@ -443,6 +443,8 @@ def _repeat(object: Any, times: Any = None) -> Any:
 @replace(builtins.enumerate)
 def _enumerate(iterable: Any, start: int = 0) -> Any:
     items = items_of(iterable) if is_tracing() else None
+    if items is None and (made := pushed.enumerated(iterable, start)) is not None:
+        return made
     return enumerate(iterable, start) if items is None or _is_begun(items) else EnumerateItems(items, start)
 
 
@@ -454,9 +456,26 @@ def _beside(iterable: Any) -> Items | None:
     return None if rows is None else RowItems(rows, iterable)
 
 
+def _beside_generator(iterables: tuple, found: list[Items | None]) -> Any:
+    """`zip` of one generator that a loop can run and of what an index can pick from; None for others."""
+    others = [i for i in found if i is not None]
+    if len(others) != len(found) - 1 or any(type(i.length) is not int or _is_begun(i) for i in others) \
+            or any(isinstance(i, UsedUp) and others.count(i) > 1 for i in others):
+        return None
+
+    def pick(place: int, k: Any, item: Any) -> tuple:
+        for i in others:
+            if isinstance(i, UsedUp):
+                i.stand(None)       # nobody follows it
+        return tuple(item if i is None else i.at(k) if is_tensor(k) else i.known(k) for i in found)
+    return pushed.zipped(iterables, pick, [None if i is None else i.length for i in found])
+
+
 @replace(builtins.zip)
 def _zip(*iterables: Any, strict: bool = False) -> Any:
     found = [items_of(i) for i in iterables] if is_tracing() else []
+    if not strict and (made := _beside_generator(iterables, found)) is not None:
+        return made
     if any(i is not None and (is_tensor(i.length) or i.length == 0) for i in found):
         found = [_beside(iterable) if i is None else i for i, iterable in zip(found, iterables, strict=True)]
     if not found or None in found or any(_is_begun(i) or isinstance(i, UsedUp) and found.count(i) > 1 for i in found):

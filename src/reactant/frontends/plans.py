@@ -165,7 +165,7 @@ def _unify_maybe(a: Tree, b: Tree, name: str) -> Plan:
     value = _unify_present(first, second)
     if type(value) is Broken:
         return value
-    node = Node("maybe", name or next(s.key for s in (a, b) if _is_maybe(s)), [], None)
+    node = Node("maybe", name or next((s.key for s in (a, b) if _is_maybe(s)), "a variable"), [], None)
     return Branching(node, [defined, value])
 
 

@@ -346,7 +346,7 @@ def joined(a: Kind, b: Kind) -> Kind:
 
 def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
     """The leaf as an SSA value of `kind`, built at the insertion point; zeros for a missing one."""
-    if leaf is None or leaf is ABSENT:
+    if leaf is None or leaf is ABSENT or type(leaf) is Known and leaf.value is UNSET:
         return ops.constant(0, kind.dtype, kind.shape)
     if is_rows(kind):
         return _rows_value(leaf, kind)

@@ -75,6 +75,8 @@ class Region:
         return False
 
 
+ONE_BY_ONE = "one by one"
+"""What a trace wants in which generators give their elements as Python has it."""
 KEYS_OF_THE_RUN = "keys of the run"
 """Among what a trace may want: dicts and sets that take keys which only the run knows (`run_time_keys`)."""
 
@@ -105,7 +107,7 @@ class Trace:
         self.options = options
         self.wanted: set[str] = set() if wanted is None else wanted
         """The types of containers that are better chosen as themselves (`alternatives`)."""
-        self.by_number = frozenset(self.wanted) - {KEYS_OF_THE_RUN}
+        self.by_number = frozenset(self.wanted) - {KEYS_OF_THE_RUN, ONE_BY_ONE}
         self.keyed = KEYS_OF_THE_RUN in self.wanted
         """Those that are."""
         self.module = ir.Module.create()
@@ -128,6 +130,8 @@ class Trace:
         self.argument_count = 0
         self.bounded_elements = 0
         """The largest dimension that was sliced with run-time bounds (a sign that a loop may want segments)."""
+        self.pushes = False
+        """Whether a loop has run a generator that may as well be asked for its elements one by one (`pushed`)."""
         self.many_turns = False
         """Inside an unrolled loop of many turns, which cannot carry a list."""
         self.arguments: list[Storage] = []

@@ -1,4 +1,5 @@
-"""Generators whose `yield` stands under conditions: a loop over one is a call of the generator with the loop's body.
+"""Generators whose `yield` stands under conditions or in loops: a loop over one is a call of the generator with the
+loop's body.
 
     def positive(xs):                becomes     def positive(xs, *, ag__sink, ag__stopped):
         for x in xs:                                 for x in xs:
@@ -6,8 +7,8 @@
                 yield x                                      ag__sink(x)
                                                              if ag__stopped(): return
 
-So what decides whether an element is given may be known only at run time. Where elements are taken one by one (`next`,
-`zip`), Python's own generator runs, and its decisions have to be known.
+So what decides whether an element is given may be known only at run time, and many elements are turns of one loop. Where
+elements are taken one by one (`next`, `list`), Python's own generator runs, and its decisions have to be known.
 """
 from __future__ import annotations
 
@@ -21,11 +22,16 @@ _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
 def is_pushable(function: ast.FunctionDef) -> bool:
-    """Whether elements depend on conditions, and nothing but a loop's next turn follows a `yield`."""
+    """Whether each `yield` stands where a call may stand, and some under a condition or in a loop."""
     if any(isinstance(n, ast.Return) and n.value is not None for n in walk_block(function.body)):
         return False
     return _all_are_statements(function.body) and any(
-        isinstance(n, (ast.If, ast.While)) for n in walk_block(function.body))
+        isinstance(n, (ast.If, ast.While, ast.For, ast.YieldFrom)) for n in walk_block(function.body))
+
+
+def is_conditional(function: ast.FunctionDef) -> bool:
+    """Whether the run may decide which elements there are."""
+    return any(isinstance(n, (ast.If, ast.While)) for n in walk_block(function.body))
 
 
 def _all_are_statements(statements: list[ast.stmt]) -> bool:
