@@ -1,4 +1,5 @@
-"""Generators as loops run them, also through `enumerate`, `islice` and `zip`: one loop, whatever the number of turns."""
+"""Generators as loops run them, also through `enumerate`, `islice` and `zip`: one loop, however many its turns are."""
+# ruff: noqa: B007, B905
 from __future__ import annotations
 
 import itertools

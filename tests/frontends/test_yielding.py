@@ -251,7 +251,8 @@ def test_handlers_around_a_yield_do_not_see_the_body():
 
 @pytest.mark.parametrize(("text", "fits"), [
     ("if x: yield x", True), ("while x: yield", True), ("for v in x:\n    if v: yield from v", True),
-    ("for v in x: yield v", True), ("yield x", False), ("yield from x", True), ("if x: y = yield x", False), ("if (yield x): pass", False),
+    ("for v in x: yield v", True), ("yield x", False), ("yield from x", True),
+    ("if x: y = yield x", False), ("if (yield x): pass", False),
     ("if x: yield x\nreturn 3", False), ("if x: yield (yield x)", False), ("with x:\n    if x: yield x", False),
     ("if x: yield lambda: (yield)", True)])
 def test_which_are_run_by_loops(text, fits):

@@ -463,7 +463,7 @@ def _beside_generator(iterables: tuple, found: list[Items | None]) -> Any:
             or any(isinstance(i, UsedUp) and others.count(i) > 1 for i in others):
         return None
 
-    def pick(place: int, k: Any, item: Any) -> tuple:
+    def pick(k: Any, item: Any) -> tuple:
         for i in others:
             if isinstance(i, UsedUp):
                 i.stand(None)       # nobody follows it

@@ -197,18 +197,17 @@ def enumerated(iterable: Any, start: Any) -> Any:
     return _through(iterable, _enumerated, lambda: enumerate(iterable, start), start)
 
 
-def zipped(iterables: tuple, pick: Callable[[int, Any, Any], tuple], lengths: list[int | None]) -> Any:
+def zipped(iterables: tuple, pick: Callable[[Any, Any], tuple], lengths: list[int | None]) -> Any:
     """`zip` of iterables of which one is an iterator that a loop can run, and the others have these lengths (None for
-    that one); else None. `pick(place, k, item)`: the k-th elements, and an item at its place."""
-    (place,) = (i for i, n in enumerate(lengths) if n is None)
-    first, last = min(lengths[:place], default=None), min(lengths[place + 1:], default=None)
-    return _through(iterables[place], _zipped, lambda: zip(*iterables),
-                    lambda k, item: pick(place, k, item), first, last)
+    that one); else None. `pick(k, item)`: the k-th elements, and an item at its place."""
+    place = lengths.index(None)
+    first, last = (min([n for n in part if n is not None], default=None) for part in (lengths[:place], lengths[place:]))
+    return _through(iterables[place], _zipped, lambda: zip(*iterables, strict=False), pick, first, last)
 
 
 @replace(itertools.islice)
 def _islice(iterable: Any, *bounds: Any) -> Any:
-    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3] if 1 < len(bounds) < 4 else (None,) * 3
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, 1)[:3] if 1 < len(bounds) < 4 else (0, -1, 1)
     start, step = start or 0, 1 if step is None else step
     if step == 1 and type(start) is int and start >= 0 and (stop is None or type(stop) is int and stop >= start):
         made = _through(iterable, _sliced, lambda: itertools.islice(iterable, *bounds), start, stop)

@@ -7,8 +7,8 @@ loop's body.
                 yield x                                      ag__sink(x)
                                                              if ag__stopped(): return
 
-So what decides whether an element is given may be known only at run time, and many elements are turns of one loop. Where
-elements are taken one by one (`next`, `list`), Python's own generator runs, and its decisions have to be known.
+So what decides whether an element is given may be known only at run time, and many elements are turns of one loop.
+Where elements are taken one by one (`next`, `list`), Python's own generator runs, and its decisions have to be known.
 """
 from __future__ import annotations
 
