@@ -381,3 +381,45 @@ def in_a_loop(x):
                                      in_a_loop])
 def test_known_lists(program):
     agree(program, [(np.random.default_rng(seed).random(180),) for seed in (1, 4, 6)])
+
+
+def over_two_ranges(x, n):
+    return [np.sin(x[i]) * x[j] + i * j for i in range(n) for j in range(n)]
+
+
+def over_three(x, n):
+    return np.array([x[i] * x[j] - k for i in range(n) for j in range(3) for k in range(n)])
+
+
+def over_rows(x, n):
+    return np.array([v * i for i in range(n) for v in x[:12]])
+
+
+def over_a_triangle(x, n):
+    return np.array([x[i] * x[j] for i in range(n) for j in range(i)])
+
+
+def over_two_with_a_condition(x, n):
+    return np.array([x[i] * x[j] for i in range(n) for j in range(n) if i != j])
+
+
+def over_what_is_made(x, n):
+    made = []
+    found = [v + i for i in range(n) for v in (made.append(i) or [x[i], 2.0])]
+    return found, made
+
+
+X = np.linspace(-1, 2, 40)
+
+
+@pytest.mark.parametrize("program", [over_two_ranges, over_three, over_rows, over_a_triangle, over_two_with_a_condition,
+                                     over_what_is_made])
+@pytest.mark.parametrize("n", [0, 1, 3, 12])
+def test_several_fors(program, n):
+    agree(program, [(X, n)])
+
+
+@pytest.mark.parametrize("n", [24, 36])
+def test_several_fors_are_loops(n):
+    assert sum(reactant.jit(over_two_ranges).lower(X, n).operations(optimized=False).values()) < 50
+    agree(over_two_ranges, [(X, n)])

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, elements, iterators, objects, operators, protocols
@@ -28,6 +30,7 @@ from reactant.frontends.pushed import waits
 from reactant.frontends.run_time_lists import of_items
 from reactant.frontends.state import MaybeBound, Variables
 from reactant.frontends.trace import current_trace, is_tracing
+from reactant.ir.types import tensor_type
 
 MOST_ELEMENTS = 64
 """Elements of a comprehension that are always computed one after the other."""
@@ -209,7 +212,33 @@ class Generated:
     def is_long(self) -> bool:
         """Whether there are so many elements that a loop which appends them may be one of the compiled program."""
         items = items_of(self.iterable)
-        return items is not None and self.test is None and not self.nested and items.length > MOST_ELEMENTS
+        if items is None or self.test is not None:
+            return False
+        return self.is_even(items) if self.nested else items.length > MOST_ELEMENTS
+
+    def is_even(self, items: Items) -> bool:
+        """Whether each of its `for`s gives as many elements in each turn, and all together many. Nobody knows who asks."""
+        def one() -> None:
+            inner, places = self, items
+            while inner.nested:
+                inner = inner.element(places.at(python_number(block.add_argument(whole, ir.Location.current))))
+                places = items_of(inner.iterable)
+                if inner.test is not None or places is None or is_tensor(places.length):
+                    return
+                counts.append(places.length)
+            even.append(True)
+
+        counts, even, whole = [items.length], [], tensor_type((), np.dtype(np.int64))
+        scratch = branches.scratch_blocks(1)
+        try:
+            block = scratch.regions[0].blocks.append()
+            branch = branches.run(block, one, Variables((), (), ()), {})
+            acts = branch.raised or branch.checks or branch.objects or any(map(branch.preexisting, branch.written))
+            return bool(even) and not acts and math.prod(counts) > MOST_ELEMENTS
+        except ReactantError:
+            return False
+        finally:
+            scratch.erase()
 
     def has_known_length(self) -> bool:
         items = items_of(self.iterable)
