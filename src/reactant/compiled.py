@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import jax_derivatives, pipelines
+from reactant import jax_derivatives, pipelines, progress
 from reactant import signature as sig
 from reactant.delivery import leaf_of, recipe_of
 from reactant.errors import OverlapError, ReactantError
@@ -152,9 +152,10 @@ class Lowered:
                 source = pairwise_sums.kept(special_functions.written_out(source), flattened=False)
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
-        found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
-                                      straight=not (self.on_device or self.as_jax),
-                                      seconds=self.options.native_seconds)
+        with progress.step(f"making native code for parts of {self.name!r} with LLVM"):
+            found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
+                                          straight=not (self.on_device or self.as_jax),
+                                          seconds=self.options.native_seconds)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)
         self.times.native = time.perf_counter() - start

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import pipelines
+from reactant import pipelines, progress
 from reactant.compiled import Compiled, Lowered, Times, pipeline_of
 from reactant.errors import ReactantError
 from reactant.frontends import jax as jax_way
@@ -230,13 +230,14 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     device = _device_of(leaves)
     times, begun = Times(), time.perf_counter()
     with building():
-        imported = jax_way.lower_call(keeping, args, kwargs, callbacks=True)
+        with progress.step(f"JAX traces {name!r}"):
+            imported = jax_way.lower_call(keeping, args, kwargs, callbacks=True)
         times.trace = time.perf_counter() - begun
         if jax.tree_util.tree_structure(argument_trees(settings, args, kwargs)) != imported.in_tree:
             raise jax_way.CannotImport("jax.jit groups the arguments in another way than they are given")
         original = modules.bytecode(imported.module) if keep_original else None
         begun = time.perf_counter()
-        with _refusing():
+        with _refusing(), progress.step(f"simplifying the program of {name!r}"):
             report = pipelines.run(imported.module, passes, options=options)
         times.passes = time.perf_counter() - begun
     donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from reactant import kernels, outer_state, pipelines
+from reactant import kernels, outer_state, pipelines, progress
 from reactant import signature as sig
 from reactant.compiled import Lowered, Times, pipeline_of
 from reactant.errors import ReactantError
@@ -26,8 +26,10 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
     kernels.install()
     with building():
         start = time.perf_counter()
+        name = getattr(function, "__name__", "main")
         try:
-            traced = trace(functools.partial(_entered, function), positional, keyword, options)
+            with progress.step(f"tracing {name!r}"):
+                traced = trace(functools.partial(_entered, function), positional, keyword, options)
         except Exception as error:
             source_map.annotate(error)
             if source_map.too_deep(error):
@@ -36,9 +38,10 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
         times.trace = time.perf_counter() - start
         original = modules.bytecode(traced.module) if keep_original else None
         start = time.perf_counter()
-        report = pipelines.run(traced.module, pipeline_of(options), options=options)
+        with progress.step(f"simplifying the program of {name!r}"):
+            report = pipelines.run(traced.module, pipeline_of(options), options=options)
         times.passes = time.perf_counter() - start
-    return Lowered(getattr(function, "__name__", "main"), traced, original, report, times, options,
+    return Lowered(name, traced, original, report, times, options,
                    on_device=sig.has_device_array((positional, keyword)))
 
 

@@ -217,7 +217,7 @@ class Generated:
         return self.is_even(items) if self.nested else items.length > MOST_ELEMENTS
 
     def is_even(self, items: Items) -> bool:
-        """Whether each of its `for`s gives as many elements in each turn, and all together many. Nobody knows who asks."""
+        """Whether each of its `for`s gives as many elements in each turn, and all together many."""
         def one() -> None:
             inner, places = self, items
             while inner.nested:

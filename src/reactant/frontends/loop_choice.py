@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant import progress
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
 from reactant.frontends import calls, decisions, effects, elements, identity, iterators, operators, protocols
 from reactant.frontends.branches import staged_if
@@ -128,6 +129,13 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
     if not is_tracing():
         return operators.while_stmt(test, body, flags, live, dead, rebound)
     identity.forget(sys._getframe(1))
+    with progress.unrolling(body.__code__) as copies:
+        _while(copies, test, body, flags, live, dead, rebound, appended, read)
+
+
+def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, flags: tuple[str, ...],
+           live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...],
+           read: tuple[str, ...]) -> None:
     cells = operators.cells_of(body)
     options, built = _options(), _Operations()
     failure: ReactantError | None = None
@@ -176,6 +184,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
                 raise failure from None
             raise
         iterations += 1
+        copies.turns = iterations
 
 
 def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
@@ -276,10 +285,17 @@ def _has_tensors(item: Any) -> bool:
 def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
-    iterator, cells, lost, most = protocols.begin(iterable), operators.cells_of(turn.body), 0, _options().max_unroll
-    rest = _Rest(turn, flags)
+    iterator, rest = protocols.begin(iterable), _Rest(turn, flags)
     if waits(iterator):
         return iterator.run(rest.run, rest.stopped)
+    with progress.unrolling(turn.body.__code__) as copies:
+        _one_by_one(iterable, iterator, turn, flags, rest, copies)
+
+
+def _one_by_one(iterable: Any, iterator: Any, turn: _Turn, flags: tuple[str, ...], rest: _Rest,
+                copies: progress.Repeated) -> None:
+    """Until the iterator ends, or only the run knows whether it does."""
+    cells, lost, most = operators.cells_of(turn.body), 0, _options().max_unroll
     first = len(iterable) if type(iterable) is list else None
     for number in itertools.count():
         if first is not None and number > first + most and current_trace().region.parent is not None:
@@ -298,10 +314,12 @@ def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
             else:
                 value = elements.END if stopped else elements.following(iterator)
         except elements.EndsAtRunTime:
-            return ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
+            ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
+            return
         if value is elements.END:
             break
         turn.run(value, stopped)
+        copies.turns += 1
     if lost:
         iterators.lose(iterable)
 
@@ -387,13 +405,15 @@ class _Counted:
     def run(self, limit: Callable[[int], None] | None = None) -> int | Tensor:
         """One iteration after the other."""
         k, taken = self.start, self.start
-        while not self.items.ends(k):
-            stopped = self.stopped()
-            if not is_traced(stopped) and stopped:
-                break
-            if limit is not None:
-                limit(k - self.start)
-            k, taken = self.turn(k, stopped), taken + 1 if not is_traced(stopped) else taken + (1 - stopped)
+        with progress.unrolling(self.each.body.__code__) as copies:
+            while not self.items.ends(k):
+                stopped = self.stopped()
+                if not is_traced(stopped) and stopped:
+                    break
+                if limit is not None:
+                    limit(k - self.start)
+                k, taken = self.turn(k, stopped), taken + 1 if not is_traced(stopped) else taken + (1 - stopped)
+                copies.turns += 1
         return k if type(taken) is int else taken
 
     def turn(self, k: int, stopped: Any) -> int:

@@ -24,6 +24,7 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
+from reactant import progress
 from reactant.ir import context, cusolver, modules, types
 from reactant.records import dataclass
 from reactant.runtime import denormals, heap, legalization, lent
@@ -313,7 +314,7 @@ class Program:
 
         whole.__name__ = whole.__qualname__ = body.name
         placed = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
-        with X64():
+        with X64(), progress.step(f"XLA compiles {body.name!r}"):
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
             if sharding is not None and body.prelude is not None:
