@@ -16,7 +16,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
-from reactant.loopnests import sorting, worth
+from reactant.loopnests import interleaving, sorting, worth
 from reactant.loopnests.budget import WRITTEN, Budget, TooLong
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block, take_apart
@@ -71,6 +71,7 @@ def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False
             return None
         made = modules.clone(module)
         stage = Stage(mode, handed_over, straight, seconds)
+        interleaving.chosen(modules.function(made).regions[0].blocks[0])
         stage.block(modules.function(made).regions[0].blocks[0])
         return NativeForm(made, stage.notes, _is_little(block)) if stage.notes else None
 

@@ -342,23 +342,7 @@ class SliceStep(Step):
         new = ops.reverse(new, flipped) if flipped else new
         if self.shape == whole:
             return new
-        if max(stride, default=1) == 1:
-            starts = {a: ops.constant(a, np.int64) for a in low}
-            return ops.dynamic_update_slice(parent, new, [starts[a] for a in low])
-        spread = ops.pad(new, 0, low, [n - h for n, h in zip(whole, high, strict=True)], [s - 1 for s in stride])
-        return ops.select(self._mask(whole, low, high, stride), spread, parent)
-
-    def _mask(self, whole: Shape, low: Shape, high: Shape, stride: Shape) -> ir.Value:
-        """True at the written elements: a product of 1-d conditions on the index."""
-        mask = None
-        for d, n in enumerate(whole):
-            if (low[d], high[d], stride[d]) == (0, n, 1):
-                continue
-            index = np.arange(n)
-            hit = (index >= low[d]) & (index < high[d]) & ((index - low[d]) % stride[d] == 0)
-            one = ops.broadcast_in_dim(ops.constant(hit), whole, [d])
-            mask = one if mask is None else ops.and_(mask, one)
-        return ops.constant(True, bool, whole) if mask is None else mask
+        return _interleaved(parent, new, low, stride)
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         key = []
@@ -369,6 +353,53 @@ class SliceStep(Step):
 
     def strides(self, parent: Shape, strides: Shape) -> Shape:
         return tuple(a * s for a, s in zip(strides, self.steps, strict=True))
+
+
+def _interleaved(parent: ir.Value, new: ir.Value, low: Shape, stride: Shape) -> ir.Value:
+    """The parent with `new` at every `stride`th place from `low` on.
+
+    A dimension with gaps is seen as rows of `stride` elements, of which one column is written: no mask is as large as
+    the array. Where the last row would leave the parent, its element is written alone.
+    """
+    whole, shape = shape_of(parent), shape_of(new)
+    for d, (n, a, count, s) in enumerate(zip(whole, low, shape, stride, strict=True)):
+        if s > 1 and n < count * s:
+            ends = [list(shape), [0] * len(shape)]
+            ends[0][d], ends[1][d] = count - 1, count - 1
+            rest = tuple(count - 1 if k == d else 0 for k in range(len(shape)))
+            first = ops.slice(new, (0,) * len(shape), ends[0])
+            last = ops.slice(new, rest, shape)
+            at = tuple(a + (count - 1) * s if k == d else b for k, b in enumerate(low))
+            single = tuple(1 if k == d else b for k, b in enumerate(stride))
+            parent = _interleaved(parent, first, low, stride if count > 2 else single)
+            return _interleaved(parent, last, at, single)
+    if max(stride) == 1:
+        return _updated(parent, new, low)
+    start, columns, rows, narrow = [], [], [], []
+    for n, a, count, s in zip(whole, low, shape, stride, strict=True):
+        if s == 1:
+            start.append(a)
+            columns.append(0)
+            rows.append(count)
+            narrow.append(count)
+            continue
+        column = a % s if n % s == 0 and count * s == n else max(0, a + count * s - n)
+        start.append(a - column)
+        columns += [0, column]
+        rows += [count, s]
+        narrow += [count, 1]
+    extent = tuple(count * s for count, s in zip(shape, stride, strict=True))
+    region = parent if extent == whole else ops.slice(parent, start, [a + n for a, n in zip(start, extent, strict=True)])
+    written = _updated(ops.reshape(region, rows), ops.reshape(new, narrow), columns)
+    return _updated(parent, ops.reshape(written, extent), start)
+
+
+def _updated(parent: ir.Value, new: ir.Value, low: Iterable[int]) -> ir.Value:
+    """The parent with a window written."""
+    if shape_of(new) == shape_of(parent):
+        return new
+    starts = {a: ops.constant(a, np.int64) for a in low}
+    return ops.dynamic_update_slice(parent, new, [starts[a] for a in low])
 
 
 @dataclass(frozen=True)
