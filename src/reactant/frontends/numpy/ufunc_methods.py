@@ -14,7 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError, UnsupportedError
-from reactant.frontends.numpy import advanced
+from reactant.frontends.numpy import advanced, segments
 from reactant.frontends.numpy import storage as st
 from reactant.frontends.numpy.elementwise import checked, is_nan, loop
 from reactant.frontends.numpy.implements import concretely, of_concrete, tensors, written_while_tracing
@@ -29,7 +29,7 @@ from reactant.records import dataclass
 UNROLLED_STEPS = 8
 """Order-dependent reductions along at most this many elements are written out instead of looped."""
 UNROLLED_SEGMENTS = 32
-"""`reduceat` with at most this many known segments reduces slices; with more, masks."""
+"""`reduceat` with at most this many known segments of different lengths reduces slices."""
 
 
 # ---- what each ufunc is as a monoid ----------------------------------------------------------------------------
@@ -386,15 +386,20 @@ def reduceat(ufunc: np.ufunc, array: object, indices: object, axis: object = 0, 
     dtypes = reduction_dtypes(ufunc, a.dtype, None if dtype is None else np.dtype(dtype),
                               None if out is None else out.dtype)
     value, extent = cast(a.value(), dtypes[1]), a.shape[along]
-    if starts.is_concrete():
-        bounds = [int(i) for i in starts.numpy()]
+    known = starts.numpy() if starts.is_concrete() else ops.constant_value(starts.value())
+    if known is not None:
+        bounds = known.tolist()
         for i in bounds:
             if not 0 <= i < extent:
                 raise IndexError(f"index {i} out-of-bounds in {ufunc.__name__}.reduceat [0, {extent})")
-        if len(bounds) <= UNROLLED_SEGMENTS or ufunc not in NEUTRAL:
+        def whole(rows: ir.Value, d: int, mask: ir.Value | None) -> ir.Value:
+            return _reduce_monoid(ufunc, rows, (d,), None, mask)
+        if ufunc in NEUTRAL and (length := segments.equal_blocks(bounds)):
+            result = segments.reduced_blocks(value, bounds, length, along, whole)
+        elif len(bounds) <= UNROLLED_SEGMENTS or ufunc not in NEUTRAL:
             result = _reduce_slices(ufunc, value, bounds, along)
         else:
-            result = _reduce_masked(ufunc, value, starts, along)
+            result = segments.reduced_by_length(value, bounds, along, whole)
     else:
         if ufunc not in NEUTRAL:
             raise UnsupportedError(f"numpy.{ufunc.__name__}.reduceat needs indices that are known while tracing.")
@@ -407,9 +412,9 @@ def _reduce_slices(ufunc: np.ufunc, value: ir.Value, bounds: list[int], axis: in
     if not bounds:
         return ops.slice(value, (0,) * len(shape), (*shape[:axis], 0, *shape[axis + 1:]))
     parts = []
-    for first, after in zip(bounds, [*bounds[1:], shape[axis]], strict=True):
+    for first, after in zip(bounds, segments.ends_of(bounds, shape[axis]), strict=True):
         low, high = [0] * len(shape), list(shape)
-        low[axis], high[axis] = first, max(after, first + 1)
+        low[axis], high[axis] = first, after
         part = ops.slice(value, low, high)
         if high[axis] - first > 1:
             whole = _reduce_monoid(ufunc, part, (axis,), None, None) if ufunc in NEUTRAL else \
