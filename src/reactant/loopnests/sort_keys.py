@@ -42,7 +42,8 @@ class Keys:
         self.layout = FLOATS.get(dtypes[order.key].name, (0, 0))
         self.small = self.length <= INSERTION and not vector
         least = HALVES if not vector else VECTOR_HALVES[carried]
-        self.halves = 2 if self.rows < 4 and self.length >= least else 1
+        self.counted = self.key_bits == 8 and not self.small
+        self.halves = 2 if self.rows < 4 and self.length >= least and not self.counted else 1
         self.groups = 1 if self.halves > 1 else min(self.rows, GROUPS)
         self.passes = self.key_bits // DIGIT
         self.packed = vector and carried

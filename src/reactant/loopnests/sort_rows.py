@@ -205,6 +205,33 @@ class Rows(Keys):
             source, target = f"{name}#0", f"{name}#1"
         return source
 
+    def _by_counting(self, base: str, counts: str) -> None:
+        """Keys of one byte: where each value's first element goes is known once all are counted, and everything is
+        moved there at once."""
+        zero, one, length = self.index(0), self.index(1), self.index(self.length)
+        single, nothing = self.number(1, "i32"), self.number(0, "i32")
+
+        def counter() -> str:
+            number = self._as_number(self.load(f"%in{self.order.key}", self._element(base, "%k")))
+            return self.binary("addi", counts, self.let(f"arith.index_castui {number} : i8 to index"))
+        self.line(f"scf.for %i = {zero} to {self.index(1 << DIGIT)} step {one} {{")
+        self.store(nothing, "%counts", self.binary("addi", counts, "%i"))
+        self.line("}")
+        self.line(f"scf.for %k = {zero} to {length} step {one} {{")
+        at = counter()
+        self.store(self.binary("addi", self.load("%counts", at), single, "i32"), "%counts", at)
+        self.line("}")
+        self._starts(counts, 1 << DIGIT, nothing)
+        self.line(f"scf.for %k = {zero} to {length} step {one} {{")
+        at = counter()
+        place = self.load("%counts", at)
+        self.store(self.binary("addi", place, single, "i32"), "%counts", at)
+        to = self._element(base, self.let(f"arith.index_cast {place} : i32 to index"))
+        place_, origin = self.let("arith.index_cast %k : index to i32"), self._element(base, "%k")
+        for number in self.needed:
+            self._write(number, place_, origin, to)
+        self.line("}")
+
     def _starts(self, own: str, digits: int, nothing: str) -> None:
         """Counters become where each digit's first key goes."""
         self.count += 1

@@ -21,6 +21,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir.orders import order_of
 from reactant.ir.types import shape_and_dtype, size, tensor_type
+from reactant.loopnests import selecting
 from reactant.loopnests.sort_keys import BITS, DIGIT
 from reactant.loopnests.sort_rows import PART, Rows
 from reactant.loopnests.writer import parallel_end
@@ -55,6 +56,8 @@ def replaced(op: ir.Operation) -> str:
     assert order is not None
     shape = tuple(shape_and_dtype(op.operands[0].type)[0])
     dimension = _dimension(op)
+    if order.strict and selecting.pays(op, dimension):
+        return selecting.replaced(op, dimension)
     dtypes = [shape_and_dtype(v.type)[1] for v in op.operands]
     needed = [k for k, r in enumerate(op.results) if any(True for _ in r.uses)] or [order.key]
     places = {k for k in needed if _is_place(op.operands[k], dimension)}
@@ -104,6 +107,8 @@ class Sort(Rows):
     def workspace(self) -> list[tuple[int, np.dtype]]:
         """Elements and dtypes of the memory asked for."""
         each = (1 if self.vector and self.halves == 1 else 2) * self.length * self.groups
+        if self.counted:
+            return [((1 << DIGIT) * self.groups, np.dtype(np.int32))]
         found = [] if self.keys != "%keys" else [(each, np.dtype(f"i{int(self.stored[1:]) // 8}"))]
         if self.vector:
             return found
@@ -130,7 +135,7 @@ class Sort(Rows):
             self.types[f"%in{k}"] = self._memref(k)
         for k in self.needed:
             self.types[f"%out{k}"] = self._memref(k)
-        names = ["%keys", *(["%places"] if self.carried else []), "%counts", "%ends"]
+        names = ["%counts"] if self.counted else ["%keys", *(["%places"] if self.carried else []), "%counts", "%ends"]
         for (elements, dtype), name in zip(self.workspace, names, strict=False):
             self.types[name] = f"memref<{elements}x{BITS[dtype.itemsize]}>"
         if self.halves > 1:
@@ -155,6 +160,11 @@ class Sort(Rows):
         counts = self.binary("muli", "%group", self.index(self.passes << DIGIT))
         self.line(f"scf.for %row = {first} to {last} step {self.index(1)} {{")
         base = self._base("%row")
+        if self.counted:
+            self._by_counting(base, counts)
+            self.line("}")
+            self.line(parallel_end(self._work / self.groups))
+            return
         if self.small:
             source = self._by_insertion(base, memory)
         elif self.vector:
@@ -219,14 +229,19 @@ class Sort(Rows):
         place = self._place(source) if self.carried else ""
         origin = self.let(f"arith.index_cast {place} : i32 to index") if self.carried else ""
         for number in self.needed:
-            if number in self.places:
-                type_ = BITS[self.items[number]]
-                change = {1: "arith.trunci", 2: "arith.trunci", 4: "", 8: "arith.extui"}[self.items[number]]
-                self.store(self.let(f"{change} {place} : i32 to {type_}") if change else place, f"%out{number}", to)
-            elif number == self.order.key and not self.carried:
+            if number == self.order.key and not self.carried and number not in self.places:
                 self.store(self._as_bits(self.load(self.keys, source)), f"%out{number}", to)
             else:
-                self._move(number, self._element(base, origin), to)
+                self._write(number, place, origin and self._element(base, origin), to)
+
+    def _write(self, number: int, place: str, origin: str, to: str) -> None:
+        """A result's element: where it came from, or what was there."""
+        if number not in self.places:
+            self._move(number, origin, to)
+            return
+        type_ = BITS[self.items[number]]
+        change = {1: "arith.trunci", 2: "arith.trunci", 4: "", 8: "arith.extui"}[self.items[number]]
+        self.store(self.let(f"{change} {place} : i32 to {type_}") if change else place, f"%out{number}", to)
 
     def _move(self, number: int, origin: str, to: str) -> None:
         if self.items[number] != 16:

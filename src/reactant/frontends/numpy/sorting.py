@@ -25,7 +25,10 @@ from reactant.ir.types import dtype_of, shape_of
 KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 PACKED_FROM = 512
 """Axes at least this long sort (key, index) packed into one integer; shorter ones as two operands, which compiles
-faster."""
+faster, and so do keys of one byte, which are counted."""
+DIVIDED_FROM, MOST_DIVIDED = 1 << 11, 4
+"""Axes at least this long are divided by `partition` at so many places at most, rather than sorted: the elements there
+are selected, then all are moved, stably, by whether they are less, equal or greater."""
 COMPARED_UP_TO = 64
 """`isin` with at most this many test elements compares with each; with more, searches."""
 
@@ -106,7 +109,7 @@ def sorting_order(x: ir.Value, axis: int) -> ir.Value:
 def order_of_keys(keys: Keys, axis: int) -> ir.Value:
     """int64 indices that put the keys into lexicographic order, stable."""
     shape = shape_of(keys[0])
-    if len(keys) == 1 and PACKED_FROM <= shape[axis] < 2**31:
+    if len(keys) == 1 and PACKED_FROM <= shape[axis] < 2**31 and dtype_of(keys[0]).itemsize > 1:
         return _packed_order(keys[0], axis)
     counter = np.int32 if shape[axis] < 2**31 else np.int64
     return ops.convert(ops.sort([*keys, ops.iota(shape, counter, axis)], axis, _less(len(keys)))[-1], np.int64)
@@ -232,18 +235,53 @@ def _check_places(kth: object, extent: int) -> None:
             raise ValueError(f"kth(={k + extent if k < 0 else k}) out of bounds ({extent})")
 
 
+def _classes(keys: ir.Value, kth: object, axis: int) -> ir.Value | None:
+    """What `partition` sorts by, stably: which of the elements that belong to places `kth` each one is before, equal
+    to, or behind. None where sorting by the keys themselves costs no more."""
+    shape = shape_of(keys)
+    extent = shape[axis]
+    places = sorted({k % extent for k in np.atleast_1d(np.asarray(kth)).tolist()}) if extent else []
+    if extent < DIVIDED_FROM or not 0 < len(places) <= MOST_DIVIDED:
+        return None
+    ordered, found = ops.sort([keys], axis, "LT")[0], None
+    for k in places:
+        at = [k if d == axis else 0 for d in range(len(shape))]
+        pivot = ops.slice(ordered, at, [k + 1 if d == axis else n for d, n in enumerate(shape)])
+        others = [d for d in range(len(shape)) if d != axis]
+        pivot = ops.broadcast_in_dim(ops.reshape(pivot, [shape[d] for d in others]), shape, others)
+        for direction in ("GE", "GT"):
+            passed = ops.convert(ops.compare(keys, pivot, direction), np.uint8)
+            found = passed if found is None else ops.add(found, passed)
+    return found
+
+
+def _divided(a: Tensor, kth: object, axis: int, index: bool) -> ir.Value | None:
+    """The elements, or their places, such that those at `kth` are where they are in sorted order."""
+    value = a.value()
+    if dtype_of(value).kind == "c" or a.size == 0:
+        return None
+    classes = _classes(order_key(value), kth, axis)
+    if classes is None:
+        return None
+    counter = np.int32 if a.shape[axis] < 2**31 else np.int64
+    moved = ops.iota(a.shape, counter, axis) if index else value
+    return ops.convert(ops.sort([classes, moved], axis, _less(1))[1], np.int64 if index else dtype_of(value))
+
+
 @implements(np.partition)
 def partition(a: object, kth: object, axis: object = -1, kind: str = "introselect", order: object = None) -> Any:
     a, along = _flat_or_axis(a, axis)
     _check_places(kth, a.shape[along])
-    return sort(a, along)
+    found = _divided(a, kth, along, False)
+    return sort(a, along) if found is None else Tensor.of_value(found, strides=layout_after(a, (), True))
 
 
 @implements(np.argpartition)
 def argpartition(a: object, kth: object, axis: object = -1, kind: str = "introselect", order: object = None) -> Any:
     a, along = _flat_or_axis(a, axis)
     _check_places(kth, a.shape[along])
-    return argsort(a, along)
+    found = _divided(a, kth, along, True)
+    return argsort(a, along) if found is None else Tensor.of_value(found)
 
 
 # ---- searching -------------------------------------------------------------------------------------------------
