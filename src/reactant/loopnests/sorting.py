@@ -108,7 +108,7 @@ class Sort(Rows):
         """Elements and dtypes of the memory asked for."""
         each = (1 if self.vector and self.halves == 1 else 2) * self.length * self.groups
         if self.counted:
-            return [((1 << DIGIT) * self.groups, np.dtype(np.int32))]
+            return [((2 << DIGIT) * self.groups, np.dtype(np.int32))]
         found = [] if self.keys != "%keys" else [(each, np.dtype(f"i{int(self.stored[1:]) // 8}"))]
         if self.vector:
             return found
@@ -157,7 +157,7 @@ class Sort(Rows):
         first = self.binary("muli", "%group", self.index(each))
         last = self.binary("minsi", self.binary("addi", first, self.index(each)), self.index(self.rows))
         memory = self.binary("muli", "%group", self.index((1 if self.vector else 2) * self.length))
-        counts = self.binary("muli", "%group", self.index(self.passes << DIGIT))
+        counts = self.binary("muli", "%group", self.index((2 if self.counted else self.passes) << DIGIT))
         self.line(f"scf.for %row = {first} to {last} step {self.index(1)} {{")
         base = self._base("%row")
         if self.counted:
