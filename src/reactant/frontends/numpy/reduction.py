@@ -11,7 +11,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.elementwise import is_nan
+from reactant.frontends.numpy.elementwise import is_nan, loop
 from reactant.frontends.numpy.implements import implements
 from reactant.frontends.numpy.tensor import ARRAY, Tensor, wrap
 from reactant.frontends.numpy.ufunc_methods import (
@@ -29,6 +29,8 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 
 _ABSENT = np._NoValue
+BLOCKS_FROM, LEAST_BLOCK = 1 << 14, 128
+"""Elements of a row from which its extreme is found by blocks, and of these at least."""
 
 
 def flag(value: object, default: bool = False) -> bool:
@@ -116,11 +118,39 @@ def _arg_extreme(a: Tensor, axis: object, out: object, keepdims: object, extreme
 
 
 def first_extreme(value: ir.Value, axis: int, extreme: np.ufunc) -> ir.Value:
-    """int32 (int64 for huge axes) index along `axis` of the first greatest/least element, NaN first."""
-    shape, dtype = shape_of(value), dtype_of(value)
-    from reactant.frontends.numpy.elementwise import loop
+    """int32 (int64 for huge axes) index along `axis` of the first greatest/least element, NaN first.
+
+    Of long rows, the first block is found whose extreme is that of all, and looked through: the rest is read once."""
+    shape = shape_of(value)
+    if axis != len(shape) - 1 or shape[axis] < BLOCKS_FROM or not size(shape[:-1]):
+        return _first_of_all(value, axis, extreme)
+    n, block = shape[axis], LEAST_BLOCK
+    while block * block < n:
+        block *= 2
+    rows = ops.reshape(value, (size(shape[:-1]), n))
+    found = [ops.reshape(ops.slice(rows, (0, 0), (shape_of(rows)[0], n // block * block)), (size(shape[:-1]), n // block, block))]
+    if n % block:
+        found.append(ops.reshape(ops.slice(rows, (0, n // block * block), shape_of(rows)), (size(shape[:-1]), 1, n % block)))
+    best = [_extremes(part, 2, extreme) for part in found]
+    which = _first_of_all(ops.concatenate(best, 1) if len(best) > 1 else best[0], 1, extreme)
+    start = ops.minimum(ops.multiply(which, block), n - block)
+    count = shape_of(rows)[0]
+    at = ops.concatenate([ops.iota((count, 1), dtype_of(start), 0), ops.reshape(start, (count, 1))], 1)
+    window = ops.gather(rows, at, offset_dims=[1], collapsed_slice_dims=[0], start_index_map=[0, 1],
+                        index_vector_dim=1, slice_sizes=[1, block])
+    place = ops.add(start, ops.convert(_first_of_all(window, 1, extreme), dtype_of(start)))
+    return ops.reshape(place, shape[:-1])
+
+
+def _extremes(value: ir.Value, axis: int, extreme: np.ufunc) -> ir.Value:
+    dtype = dtype_of(value)
     step = loop(extreme)
-    best = ops.reduce(value, NEUTRAL[extreme](dtype), [axis], lambda x, y: step([x, y], (dtype,) * 3))
+    return ops.reduce(value, NEUTRAL[extreme](dtype), [axis], lambda x, y: step([x, y], (dtype,) * 3))
+
+
+def _first_of_all(value: ir.Value, axis: int, extreme: np.ufunc) -> ir.Value:
+    shape, dtype = shape_of(value), dtype_of(value)
+    best = _extremes(value, axis, extreme)
     kept = [d for d in range(len(shape)) if d != axis]
     hit = ops.compare(value, ops.broadcast_in_dim(best, shape, kept), "EQ")
     if dtype.kind == "c" or is_float(dtype):

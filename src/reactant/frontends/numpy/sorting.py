@@ -31,6 +31,8 @@ DIVIDED_FROM, MOST_DIVIDED = 1 << 11, 4
 are selected, then all are moved, stably, by whether they are less, equal or greater."""
 COMPARED_UP_TO = 64
 """`isin` with at most this many test elements compares with each; with more, searches."""
+TABLE_FROM = 16
+"""Bytes are looked up in a table of all 256 from so many test elements on."""
 
 Keys = list[ir.Value]
 
@@ -364,6 +366,8 @@ def isin(element: object, test_elements: object, assume_unique: bool = False, in
     x, options = as_value(element, dtype), as_value(tests, dtype)
     if tests.size == 0:
         found = ops.constant(False, bool, element.shape)
+    elif dtype.kind in "iub" and dtype.itemsize == 1 and tests.size > TABLE_FROM:
+        found = _in_table(x, options)
     elif tests.size <= COMPARED_UP_TO:
         grid = (*element.shape, tests.size)
         equal = ops.compare(ops.broadcast_in_dim(x, grid, range(element.ndim)),
@@ -375,6 +379,18 @@ def isin(element: object, test_elements: object, assume_unique: bool = False, in
         found = ops.compare(gather_flat(ascending, place), x, "EQ")
     # a result of NumPy even for a 0-d element: an array
     return Tensor.of_value(ops.not_(found) if invert else found)
+
+
+def _in_table(x: ir.Value, options: ir.Value) -> ir.Value:
+    """Membership of bytes: which of all 256 there are."""
+    def place(v: ir.Value) -> ir.Value:
+        return ops.convert(v if dtype_of(v).kind != "i" else ops.bitcast_convert(v, np.dtype(np.uint8)), np.int32)
+    every = ops.constant(False, bool, (256,))
+    count = shape_of(options)[0]
+    table = ops.scatter(every, ops.reshape(place(options), (count, 1)), ops.constant(True, bool, (count,)), "second",
+                        update_window_dims=(), inserted_window_dims=[0], scatter_dims_to_operand_dims=[0],
+                        index_vector_dim=1)
+    return gather_flat(table, place(x))
 
 
 if hasattr(np, "in1d"):      # until NumPy 2.3
