@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.ir import creation, ops
+from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.loopnests import worth
-from reactant.simplify.parts import known_starts
 
 
 def chosen(block: ir.Block) -> None:
@@ -21,11 +20,14 @@ def chosen(block: ir.Block) -> None:
         if not worth.interleaves(op) or size(shape_of(op.results[0])) < worth.LEAST_MOVED:
             continue
         whole, window = (shape_of(v) for v in list(op.operands)[:2])
-        low = known_starts(list(op.operands)[2:], whole, window)
-        if low is None or any(k not in (1, n) for n, k in zip(whole, window, strict=True)):
+        array, new, *starts = op.operands
+        known = [ops.constant_value(v) for v in starts]
+        if any(v is None for v in known) or any(k not in (1, n) for n, k in zip(whole, window, strict=True)):
             continue
         with ir.InsertionPoint(op), op.location:
-            op.results[0].replace_all_uses_with(_row_by_row(*list(op.operands)[:2], low))
+            low = tuple(min(max(int(v), 0), n - k)  # type: ignore[call-overload]
+                        for v, n, k in zip(known, whole, window, strict=True))
+            op.results[0].replace_all_uses_with(_row_by_row(array, new, low))
         op.erase()
 
 

@@ -39,7 +39,8 @@ def ranges_of(op: ir.Operation, dimension: int) -> list[tuple[int, int]]:
         user = use.owner
         if user.name != "stablehlo.slice" or attr.decode(user.attributes["strides"])[dimension] != 1:
             return []
-        found.append(tuple(attr.decode(user.attributes[name])[dimension] for name in ("start_indices", "limit_indices")))
+        low, high = (attr.decode(user.attributes[name])[dimension] for name in ("start_indices", "limit_indices"))
+        found.append((low, high))
     merged: list[tuple[int, int]] = []
     for low, high in sorted(set(found)):
         if merged and low <= merged[-1][1]:
@@ -155,8 +156,8 @@ class Selection(Rows):
         name, state = f"%part{self.count}", "(index, index, index)"
         self.line(f"{name}:3 = scf.while (%a = {self.index(first)}, %b = {self.index(self.length)}, "
                   f"%turn = {self.index(0)}) : {state} -> {state} {{")
-        long = self.let(f"arith.cmpi sgt, {self.binary('subi', '%b', '%a')}, {self.index(max(SHORT, 2 * (high - low)))} "
-                        ": index")
+        enough = self.index(max(SHORT, 2 * (high - low)))
+        long = self.let(f"arith.cmpi sgt, {self.binary('subi', '%b', '%a')}, {enough} : index")
         more = self.let(f"arith.cmpi slt, %turn, {self.index(TURNS)} : index")
         self.line(f"scf.condition({self.binary('andi', long, more, 'i1')}) %a, %b, %turn : index, index, index")
         self.line("} do {")

@@ -13,6 +13,8 @@ NaN that move alone are first sorted as if they differed, and then written over 
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -251,6 +253,53 @@ class Sort(Rows):
             here, there = (self.binary("addi", self.binary("muli", p, self.index(2)), self.index(part))
                            for p in (origin, to))
             self.store(self.load(f"%in{number}", here), f"%out{number}", there)
+
+    # ---- by counting
+
+    def _by_counting(self, base: str, counts: str) -> None:
+        """Keys of one byte: where each value's first element goes is known once all are counted, and everything is
+        moved there at once. Both halves of a row in turn, each with counters of its own: a counter that has just been
+        written is waited for."""
+        zero, one, middle = self.index(0), self.index(1), self.length // 2
+        single, nothing = self.number(1, "i32"), self.number(0, "i32")
+        tables = counts, self.binary("addi", counts, self.index(1 << DIGIT))
+
+        def next_place(k: str, table: str) -> str:
+            number = self._as_number(self.load(f"%in{self.order.key}", self._element(base, k)))
+            at = self.binary("addi", table, self.let(f"arith.index_castui {number} : i8 to index"))
+            place = self.load("%counts", at)
+            self.store(self.binary("addi", place, single, "i32"), "%counts", at)
+            return place
+
+        def moved(k: str, table: str) -> None:
+            to = self._element(base, self.let(f"arith.index_cast {next_place(k, table)} : i32 to index"))
+            place, origin = self.let(f"arith.index_cast {k} : index to i32"), self._element(base, k)
+            for number in self.needed:
+                self._write(number, place, origin, to)
+
+        def over_row(each: Callable[[str, str], object]) -> None:
+            self.line(f"scf.for %k = {zero} to {self.index(middle)} step {one} {{")
+            each("%k", tables[0])
+            each(self.binary("addi", "%k", self.index(middle)), tables[1])
+            self.line("}")
+            if self.length % 2:
+                each(self.index(self.length - 1), tables[1])
+        self.line(f"scf.for %i = {zero} to {self.index(2 << DIGIT)} step {one} {{")
+        self.store(nothing, "%counts", self.binary("addi", counts, "%i"))
+        self.line("}")
+        over_row(next_place)
+        self.count += 1
+        self.line(f"%t{self.count} = scf.for %i = {zero} to {self.index(1 << DIGIT)} step {one} "
+                  f"iter_args(%sum = {nothing}) -> (i32) {{")
+        sum_ = "%sum"
+        for table in tables:
+            at = self.binary("addi", table, "%i")
+            here = self.load("%counts", at)
+            self.store(sum_, "%counts", at)
+            sum_ = self.binary("addi", sum_, here, "i32")
+        self.line(f"scf.yield {sum_} : i32")
+        self.line("}")
+        over_row(moved)
 
     # ---- merging
 

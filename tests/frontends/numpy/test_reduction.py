@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.frontends.numpy import reduction
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
 from tests.support import check
@@ -148,3 +149,14 @@ def test_cumulative_sum_and_prod():
     check_table([lambda x: np.cumulative_sum(x, axis=1), lambda x: np.cumulative_sum(x, axis=0, include_initial=True),
                  lambda x: np.cumulative_prod(x[0]), lambda x: np.cumulative_prod(x, axis=-1, include_initial=True),
                  lambda x: np.cumulative_sum(x)], samples.ordinary("b", 4, 3))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
+def test_places_of_extremes_in_long_rows(dtype):
+    """Found by blocks, of which the last one may be shorter."""
+    random = np.random.default_rng(0)
+    for shape in ((reduction.BLOCKS_FROM,), (2, reduction.BLOCKS_FROM + 130)):
+        for x in (random.random(shape) * 200, random.integers(0, 2, shape), np.zeros(shape),
+                  np.where(random.random(shape) < 1e-4, np.nan if dtype != "u1" else 9, random.random(shape))):
+            check_table([np.argmax, np.argmin, lambda x: np.argmax(x, axis=-1),
+                         lambda x: np.argmin(x[..., ::-1], axis=-1)], x.astype(dtype))

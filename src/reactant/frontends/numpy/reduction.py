@@ -127,14 +127,14 @@ def first_extreme(value: ir.Value, axis: int, extreme: np.ufunc) -> ir.Value:
     n, block = shape[axis], LEAST_BLOCK
     while block * block < n:
         block *= 2
-    rows = ops.reshape(value, (size(shape[:-1]), n))
-    found = [ops.reshape(ops.slice(rows, (0, 0), (shape_of(rows)[0], n // block * block)), (size(shape[:-1]), n // block, block))]
-    if n % block:
-        found.append(ops.reshape(ops.slice(rows, (0, n // block * block), shape_of(rows)), (size(shape[:-1]), 1, n % block)))
+    count, blocks = size(shape[:-1]), n // block
+    rows, whole = ops.reshape(value, (count, n)), blocks * block
+    found = [ops.reshape(ops.slice(rows, (0, 0), (count, whole)), (count, blocks, block))]
+    if whole < n:
+        found.append(ops.reshape(ops.slice(rows, (0, whole), (count, n)), (count, 1, n - whole)))
     best = [_extremes(part, 2, extreme) for part in found]
     which = _first_of_all(ops.concatenate(best, 1) if len(best) > 1 else best[0], 1, extreme)
     start = ops.minimum(ops.multiply(which, block), n - block)
-    count = shape_of(rows)[0]
     at = ops.concatenate([ops.iota((count, 1), dtype_of(start), 0), ops.reshape(start, (count, 1))], 1)
     window = ops.gather(rows, at, offset_dims=[1], collapsed_slice_dims=[0], start_index_map=[0, 1],
                         index_vector_dim=1, slice_sizes=[1, block])

@@ -389,7 +389,8 @@ def _interleaved(parent: ir.Value, new: ir.Value, low: Shape, stride: Shape) -> 
         rows += [count, s]
         narrow += [count, 1]
     extent = tuple(count * s for count, s in zip(shape, stride, strict=True))
-    region = parent if extent == whole else ops.slice(parent, start, [a + n for a, n in zip(start, extent, strict=True)])
+    end = [a + n for a, n in zip(start, extent, strict=True)]
+    region = parent if extent == whole else ops.slice(parent, start, end)
     written = _updated(ops.reshape(region, rows), ops.reshape(new, narrow), columns)
     return _updated(parent, ops.reshape(written, extent), start)
 
