@@ -25,7 +25,7 @@ def chosen(block: ir.Block) -> None:
         if any(v is None for v in known) or any(k not in (1, n) for n, k in zip(whole, window, strict=True)):
             continue
         with ir.InsertionPoint(op), op.location:
-            low = tuple(min(max(int(v), 0), n - k)  # type: ignore[call-overload]
+            low = tuple(min(max(int(v), 0), n - k)  # type: ignore[arg-type]
                         for v, n, k in zip(known, whole, window, strict=True))
             op.results[0].replace_all_uses_with(_row_by_row(array, new, low))
         op.erase()
