@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import bounds, layout, numpy_sorts, reals
+from reactant.native import blas, bounds, layout, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 from reactant.native.roots import note_exchange
@@ -331,6 +331,9 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         sort = f.module.declare(callee, "i32", ("ptr", "i64", "ptr"))
         f.line(f"call i32 {sort}(ptr {pointer}, i64 {count}, ptr null)")
         return
+    if callee.startswith(blas.PREFIX):
+        _call_blas(f, op, callee)
+        return
     if not len(function.regions[0].blocks):
         kind, base = types[0] if types else "", callee
         if kind == "float" and callee.endswith("f"):
@@ -357,6 +360,27 @@ def _rows(f: Function, op: ir.Operation, count: str) -> tuple[str, str]:
     nbytes = f.let(f"mul i64 {count}, {layout.nbytes(layout.in_memory(place.layout.number))}")
     found = bounds.inside(f, place, place.pointer, nbytes, op)
     return found, f.let(f"select i1 {f.let(f'icmp eq ptr {found}, {place.pointer}')}, i64 {count}, i64 0")
+
+
+def _call_blas(f: Function, op: ir.Operation, callee: str) -> None:
+    """Memories, numbers, and how many elements of each memory the library may look at."""
+    memories = [f.memory(v) for v in op.operands if layout.is_memref(v.type)]
+    numbers = [f.one(v) for v in list(op.operands)[len(memories):]]
+    numbers, spans = numbers[:len(numbers) - len(memories)], numbers[len(numbers) - len(memories):]
+    after = f.fresh("multiplied")
+    if bounds.active():
+        for place, span in zip(memories, spans, strict=True):
+            nbytes = layout.nbytes(layout.in_memory(place.layout.number)) * (2 if place.layout.is_complex else 1)
+            found = bounds.inside(f, place, place.pointer, f.let(f"mul i64 {span}, {nbytes}"), op)
+            fine = f.fresh("inside")
+            f.branch_if(f.let(f"icmp eq ptr {found}, {place.pointer}"), fine, after)
+            f.start(fine)
+    types = ["ptr"] * len(memories) + ["i64"] * len(numbers)
+    given = [place.pointer for place in memories] + numbers
+    listed = ", ".join(f"{t} {o}" for t, o in zip(types, given, strict=True))
+    f.line(f"call void {f.module.declare(callee, 'void', types)}({listed})")
+    f.branch(after)
+    f.start(after)
 
 
 @emits("cf.assert")

@@ -20,6 +20,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import context, modules, types
 from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
+    blas,
     bounds,
     control,
     coroutine,
@@ -431,6 +432,8 @@ class NativeFunction:
                     common = common | workspace.addresses()
                 if f"@{numpy_sorts.PREFIX}" in self._text:
                     common = common | numpy_sorts.addresses()
+                if f"@{blas.PREFIX}" in self._text:
+                    common = common | blas.addresses()
                 self._addresses = engine.load(self._text + self._handler(), self.target,
                                               ("entry", "handler", *[bounds.FAILURE] * self.checked), common)
             return self._addresses
