@@ -143,6 +143,7 @@ class Lowered:
         if platform != "cpu" or self.options.native == "never" or self.options.target not in (None, "cpu"):
             return None
         from reactant import loopnests
+        from reactant.loopnests import product_calls
         from reactant.native import bounds, red_zones
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
@@ -158,10 +159,13 @@ class Lowered:
                                           seconds=self.options.native_seconds)
         if found is not None and kept is not None:
             pipelines.run(found.module, "target", options=self.options)
-        self.times.native = time.perf_counter() - start
-        self.notes += found.notes if found is not None else ()
         self._little = found is not None and found.little
         made = found.module if found is not None else None
+        called, notes = product_calls.with_calls(self.module if made is None else made, own=made is not None,
+                                                  lent=not self.on_device)
+        made = called or made
+        self.times.native = time.perf_counter() - start
+        self.notes += [*(found.notes if found is not None else ()), *notes]
         if bounds.wanted():
             made = made or modules.clone(self.module)
             red_zones.around_lapack(made)

@@ -181,7 +181,8 @@ def run(module: ir.Module, passes: Any = "default", options: CompileOptions | No
     options = options or CompileOptions()
     require_known(options)
     report = report if report is not None else Report()
-    with building(), collecting_later(), target_costs.target(options.target):
+    with building(), collecting_later(), target_costs.target(
+            options.target, calls=options.native != "never"):
         _run(module, resolve(passes), options, verify, report, settled)
     return report
 

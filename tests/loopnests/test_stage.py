@@ -122,7 +122,7 @@ def test_scales_leave_a_group_as_they_are():
         sizes = [sorted(size(shape_of(result)) for result in call.results)
                  for call in modules.ops_called("stablehlo.custom_call", module)]
         assert [256, 256 * 256] in [each[-2:] for each in sizes], sizes
-    np.testing.assert_allclose(made.compile()(x, w), scaled_product(x, w), rtol=1e-5)
+    np.testing.assert_allclose(made.compile()(x, w), scaled_product(x, w), rtol=1e-5, atol=2e-3)
 
 
 def windows_of_edges(x):

@@ -9,10 +9,16 @@ import pytest
 import reactant
 from reactant.ir import modules, ops
 from reactant.ir.context import building
-from reactant.loopnests import worth
+from reactant.loopnests import product_calls, worth
 from reactant.rewrite.selftest import build_module
 
 N = 256
+
+
+@pytest.fixture(autouse=True)
+def no_blas(monkeypatch):
+    """Products stay with XLA, as on machines that have nothing better."""
+    monkeypatch.setattr(product_calls, "available", lambda: False)
 
 
 def of(*shape, dtype=np.float32):

@@ -16,7 +16,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
-from reactant.loopnests import interleaving, sorting, worth
+from reactant.loopnests import interleaving, product_calls, sorting, worth
 from reactant.loopnests.budget import WRITTEN, Budget, TooLong
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block, take_apart
@@ -131,7 +131,8 @@ class Stage:
                     self._inside(op, in_loop)
             return
         in_place = in_loop and self.mode != "always"
-        possible = [compiles(op) and not (in_place and worth.is_in_place(op)) for op in own]
+        possible = [compiles(op) and not (in_place and worth.is_in_place(op)) and not product_calls.taken(op)
+                    for op in own]
         for op, fine in zip(own, possible, strict=True):
             if not fine and op.name in HOLDERS:
                 self._inside(op, in_loop)

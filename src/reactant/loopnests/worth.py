@@ -38,6 +38,7 @@ from jaxlib.mlir.dialects import stablehlo
 from reactant.ir import attributes as attr
 from reactant.ir import cost
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.loopnests import product_calls
 from reactant.loopnests.factorizations import is_small
 from reactant.loopnests.numbers import EXPENSE
 from reactant.runtime import repeats
@@ -244,8 +245,8 @@ def _factored(op: ir.Operation) -> bool:
 
 
 def fed_by_product(ops: Sequence[ir.Operation]) -> bool:
-    """Whether a group reads a product, or a convolution, that is not part of it."""
-    return any(op.name in (PRODUCT, CONVOLUTION) for op in _read(ops))
+    """Whether a group reads a product of XLA's, or a convolution, that is not part of it."""
+    return any(op.name == CONVOLUTION or op.name == PRODUCT and not product_calls.taken(op) for op in _read(ops))
 
 
 def _fed_in_turned_layout(ops: Sequence[ir.Operation]) -> bool:
@@ -265,11 +266,11 @@ def _read(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
 
 
 def _feeds_product(ops: Sequence[ir.Operation]) -> bool:
-    """Whether a product that is not part of a group reads what it makes: XLA's library scales rows while it reads them
-    (rows of 4096 x 512 float32 over their norms, by 512 x 16: 1.5 ms and 3.4; of 64 x 128 x 32, by each other: 1.9 and
-    2.4)."""
+    """Whether a product of XLA's that is not part of a group reads what it makes: its library scales rows while it
+    reads them (rows of 4096 x 512 float32 over their norms, by 512 x 16: 1.5 ms and 3.4; of 64 x 128 x 32, by each
+    other: 1.9 and 2.4)."""
     own = set(ops)
-    return any(use.owner.name == PRODUCT and use.owner not in own
+    return any(use.owner.name == PRODUCT and use.owner not in own and not product_calls.taken(use.owner.operation)
                for op in ops for result in op.results for use in result.uses)
 
 

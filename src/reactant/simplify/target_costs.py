@@ -211,17 +211,25 @@ BY_PLATFORM = {"cpu": CPU, "gpu": GPU, "tpu": TPU}
 TARGETS = tuple(BY_PLATFORM)
 
 _chosen: list[str | Costs | None] = [None]
+_calls = [False]
 
 
 @contextmanager
-def target(name: str | Costs | None) -> Iterator[None]:
+def target(name: str | Costs | None, calls: bool = False) -> Iterator[None]:
     """Let `costs` speak of one target; None for jax's default platform. Callers hold the lock of `ir.context`. Numbers
-    of one's own are a target, too."""
-    before, _chosen[0] = _chosen[0], default_platform() if name is None else name
+    of one's own are a target, too. calls: whether native code may be called on it."""
+    before = _chosen[0], _calls[0]
+    _chosen[0] = default_platform() if name is None else name
+    _calls[0] = calls and _chosen[0] == "cpu"
     try:
         yield
     finally:
-        _chosen[0] = before
+        _chosen[0], _calls[0] = before
+
+
+def may_call() -> bool:
+    """Whether the program may become one that calls native code."""
+    return _calls[0]
 
 
 def default_platform() -> str:

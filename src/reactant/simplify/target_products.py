@@ -9,10 +9,11 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, real_dtype, shape_of, size
+from reactant.loopnests import product_calls
 from reactant.rewrite import Site, defined_in, one_of, producer, rewrite, variables
 from reactant.rewrite.pattern import Template
 from reactant.simplify.soundness import finite
-from reactant.simplify.target_costs import costs
+from reactant.simplify.target_costs import costs, may_call
 
 x, y, d, t = variables("x y d t")
 PRODUCT = one_of(("stablehlo.dot_general",), x, y, dot_dimension_numbers=d, template="t")
@@ -58,7 +59,8 @@ def complex_product_is_real_ones(x, y, d, t, result_shape, result_dtype):
     """(a + ib) (c + id) = (ac - bd) + i (ad + bc), of matrices, if that is finite: XLA's fast code is for real ones"""
     table = costs()
     if table is None or not table.complex_product or len(result_shape) != 2 or min(result_shape) < LEAST_SIDE \
-            or any(map(len, d.batching_dims)) or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype \
+            or _goes_to_blas(t.op) and not _is_real(x) and not _is_real(y) or any(map(len, d.batching_dims)) \
+            or dtype_of(x) != result_dtype or dtype_of(y) != result_dtype \
             or (made := producer(x)) is not None and made.name == "stablehlo.optimization_barrier":
         return None
     contracted = [shape_of(x)[k] for k in d.contracting_dims[0]]
@@ -68,6 +70,11 @@ def complex_product_is_real_ones(x, y, d, t, result_shape, result_dtype):
     found = ops.complex(real, imaginary)
     return ops.if_(finite(real, imaginary), lambda: [found],
                    lambda: [t.build((ops.optimization_barrier(x)[0], y), result_shape)], [found.type])[0]
+
+
+def _goes_to_blas(op: ir.Operation) -> bool:
+    """Whether a product becomes a call, for which factors lie well in any order."""
+    return may_call() and product_calls.taken(op)
 
 
 def _product_of_parts(t: Template, x: Parts, y: Parts, shape: tuple[int, ...]) -> tuple[ir.Value, ir.Value]:
@@ -82,10 +89,15 @@ def _product_of_parts(t: Template, x: Parts, y: Parts, shape: tuple[int, ...]) -
     return real, mixed[0] if len(mixed) == 1 else ops.add(*mixed)
 
 
+def _is_real(value: ir.Value) -> bool:
+    """Whether a complex value is made of real numbers."""
+    made = producer(value)
+    return made is not None and made.name == "stablehlo.convert" and dtype_of(made.operands[0]).kind != "c"
+
+
 def _parts(value: ir.Value) -> Parts:
-    made, part = producer(value), real_dtype(dtype_of(value))
-    if made is not None and made.name == "stablehlo.convert" and dtype_of(made.operands[0]).kind != "c":
-        return ops.convert(made.operands[0], part), None
+    if _is_real(value):
+        return ops.convert(value.owner.operands[0], real_dtype(dtype_of(value))), None
     return ops.real(value), ops.imag(value)
 
 
@@ -125,7 +137,7 @@ def transposed_factor(site: Site):
     """x' y, where x is contracted along its rows = the same with x transposed first, or (y' x)': XLA's fast code wants
     rows on the left"""
     table, numbers = costs(), attr.decode(site.op.attributes["dot_dimension_numbers"])
-    if numbers.contracting_dims[0] != (0,) or table is None or not table.transposed_factor:
+    if numbers.contracting_dims[0] != (0,) or table is None or not table.transposed_factor or _goes_to_blas(site.op):
         return None
     (x, y), product = site.operands, site.results[0]
     if len(shape_of(x)) != 2 or dtype_of(product).name not in ("float32", "float64") \
