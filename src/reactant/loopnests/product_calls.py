@@ -25,6 +25,7 @@ from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
 
 PRODUCT = "stablehlo.dot_general"
+HELD = ("stablehlo.constant", "stablehlo.iota", "stablehlo.reshape")
 ELEMENTS = {"float32": "f32", "float64": "f64", "complex64": "complex<f32>", "complex128": "complex<f64>"}
 LEAST = {"float32": (1 << 26, 1 << 23), "float64": (1 << 24, 1 << 21), "complex64": (1 << 12, 1 << 12),
          "complex128": (1 << 12, 1 << 12)}
@@ -61,9 +62,10 @@ WORKED = 200_000
 """Operations of a piece, for native code to give each to a thread."""
 
 
-def taken(op: ir.Operation, lent: bool = False) -> bool:
+def taken(op: ir.Operation, lent: bool = False, straight: bool = False) -> bool:
     """Whether a product is one for BLAS, if calls may be made: where that is faster than XLA's code and than loops.
-    lent: whether the program's arguments are memory of NumPy's, which XLA's code would have to copy."""
+    lent: whether the program's arguments are memory of NumPy's, which XLA's code would have to copy. straight: whether
+    nothing of the program is XLA's if its products are calls (`native.straight`)."""
     if op.name != PRODUCT or "algorithm" in op.attributes:
         return False
     dtype = dtype_of(op.results[0])
@@ -77,8 +79,8 @@ def taken(op: ir.Operation, lent: bool = False) -> bool:
         pays = dtype.kind == "c" and max(m, n) > 1 and max(m, n) * k >= LEAST_BY_VECTOR and (
             isinstance(matrix.owner, ir.Block) or matrix.owner.name in IN_MEMORY)
     else:
-        pays = not product_is_small(op) and (lent and batch * m * n * k > LEAST_LENT and any(map(_is_lent, op.operands))
-                                             or _pays(batch, m, n, k, dtype, _is_of_itself(op)))
+        copied = lent and batch * m * n * k > LEAST_LENT and any(map(_is_lent, op.operands))
+        pays = not product_is_small(op) and (straight or copied or _pays(batch, m, n, k, dtype, _is_of_itself(op)))
     return pays and available()
 
 
@@ -119,16 +121,24 @@ def threads() -> int:
 
 def with_calls(module: ir.Module, own: bool, lent: bool = False) -> tuple[ir.Module | None, list[str]]:
     """The module with calls in the place of its products, and a line about each; None where there are none. own:
-    whether it may be changed, else a copy is. lent: as of `taken`."""
+    whether it may be changed, else a copy is. lent: as of `taken`; such a program may need no XLA at all."""
     with building():
-        if not any(taken(op, lent) for op in modules.ops_called(PRODUCT, module)):
+        straight = lent and _is_straight(modules.function(module).regions[0].blocks[0])
+        if not any(taken(op, lent, straight) for op in modules.ops_called(PRODUCT, module)):
             return None, []
         made = module if own else modules.clone(module)
         notes = []
-        for op in [op for op in modules.ops_called(PRODUCT, made) if taken(op, lent)]:
+        for op in [op for op in modules.ops_called(PRODUCT, made) if taken(op, lent, straight)]:
             with ir.InsertionPoint(op), op.location:
                 notes.append(_replace(op))
         return made, [note for note in dict.fromkeys(notes) if note]
+
+
+def _is_straight(block: ir.Block) -> bool:
+    """Whether a program is native calls and products that can be such, and so may be called without XLA."""
+    *own, _ = [op.operation for op in block]
+    return all(op.name in HELD or taken(op, True, True) or op.name == "stablehlo.custom_call"
+               and native.of_target(ops.target_of(op)) is not None for op in own)
 
 
 def _replace(op: ir.Operation) -> str:

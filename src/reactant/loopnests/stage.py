@@ -93,7 +93,8 @@ def _may_be_straight(block: ir.Block) -> bool:
     """Whether all of a program can become native code, which is faster than XLA's where nothing else calls it."""
     own = _own(block)
     return 0 < len(own) <= MOST_INLINE and worth.straight_pays(own) \
-        and all(sorting.possible(op) if op.name == SORT else compiles(op) for op in own)
+        and all(sorting.possible(op) if op.name == SORT else compiles(op) or product_calls.taken(op, True, True)
+                for op in own)
 
 
 def _is_little(block: ir.Block) -> bool:
@@ -131,8 +132,8 @@ class Stage:
                     self._inside(op, in_loop)
             return
         in_place = in_loop and self.mode != "always"
-        possible = [compiles(op) and not (in_place and worth.is_in_place(op)) and not product_calls.taken(op)
-                    for op in own]
+        possible = [compiles(op) and not (in_place and worth.is_in_place(op))
+                    and not product_calls.taken(op, straight, straight) for op in own]
         for op, fine in zip(own, possible, strict=True):
             if not fine and op.name in HOLDERS:
                 self._inside(op, in_loop)

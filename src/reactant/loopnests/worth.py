@@ -343,7 +343,7 @@ def inline_pays(groups: Sequence[Sequence[ir.Operation]]) -> bool:
 
 def straight_pays(ops: Sequence[ir.Operation]) -> bool:
     """Whether a program of these ops alone, which all compile, is faster without XLA."""
-    products = sum(_multiplied(op) for op in ops if op.name == PRODUCT)
+    products = sum(_multiplied(op) for op in ops if op.name == PRODUCT and not product_calls.taken(op, True, True))
     return _gained(ops, 1) - _spread(ops)[1] + AROUND > SLOWER_PRODUCT * products
 
 

@@ -27,9 +27,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reactant.native.function import Argument, NativeError, NativeFunction, compile, compile_kernel
+    from reactant.native.function import Argument, NativeError, NativeFunction, compile, compile_kernel, of_target
 
-__all__ = ["Argument", "NativeError", "NativeFunction", "compile", "compile_kernel"]
+__all__ = ["Argument", "NativeError", "NativeFunction", "compile", "compile_kernel", "of_target"]
 
 
 def __getattr__(name: str) -> Any:
