@@ -29,6 +29,7 @@ from reactant.runtime.devices import default_device
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, transformation
 from reactant.runtime.layout import are_distinct
+from reactant.runtime.pool import empty
 from reactant.simplify import target
 from reactant.traced import Result, Traced
 
@@ -121,7 +122,7 @@ class Lowered:
                 or self.options.target not in (None, "cpu") or default_device().jax.platform != "cpu":
             return None
         from reactant.native.straight import straight
-        found = straight(module, self._little)
+        found = straight(module, self._little, empty)
         if found is not None:
             self.notes.append("runs without XLA: there is nothing but native code")
         return found

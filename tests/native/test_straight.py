@@ -13,6 +13,7 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.native import NativeError, threads
 from reactant.native.straight import straight
+from reactant.runtime.pool import release_memory
 
 
 def program(function, *arguments, **options):
@@ -84,6 +85,20 @@ def test_results_are_their_own_and_live_as_long_as_they_are_held():
     np.testing.assert_array_equal(first, 2 * np.arange(5000.0))
     np.testing.assert_array_equal(second, 2 * np.arange(5000.0) + 2)
     assert first.flags.writeable and first.flags.owndata
+
+
+def test_the_memory_of_big_results_is_used_again():
+    compiled, x = reactant.jit(lambda x: x + 1.0), np.zeros(1 << 20)
+    first = compiled(x)
+    part, place = first[5:], first.ctypes.data
+    del first
+    second = compiled(x)                    # a view of the first result is held
+    assert second.ctypes.data != place and part[0] == 1.0
+    del part
+    assert compiled(x + 1.0).ctypes.data == place
+    assert second[-1] == 1.0 and second.flags.writeable and second.flags.c_contiguous
+    del second
+    assert release_memory() >= x.nbytes
 
 
 PAYS = {

@@ -115,9 +115,10 @@ class Step:
         counts = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
         return (ctypes.c_int64 * 5)(self.function.entry(), len(sizes), ctypes.addressof(counts), *self._pool), counts
 
-    def __call__(self, values: list[Any], call: Callable[[Any, Any], int]) -> None:
+    def __call__(self, values: list[Any], call: Callable[[Any, Any], int],
+                 empty: Callable[[tuple[int, ...], np.dtype], np.ndarray]) -> None:
         for each in self.made:
-            values[each.slot] = made = np.empty(each.shape, each.dtype)
+            values[each.slot] = made = empty(each.shape, each.dtype)
             if each.source is not None:
                 made[...] = values[each.source].reshape(each.shape)
         arrays = [values[slot] for slot in self.slots]
@@ -134,8 +135,10 @@ class Straight:
     """The calls of a program in order, and its results: (where, shape, whether no one else has that array)."""
 
     def __init__(self, steps: Sequence[Step], kept: Sequence[np.ndarray | None],
-                 results: Sequence[tuple[int, tuple[int, ...], bool]], call: Callable[[Any, Any], int]) -> None:
-        self.steps, self._kept, self._results, self._call = tuple(steps), list(kept), tuple(results), call
+                 results: Sequence[tuple[int, tuple[int, ...], bool]], call: Callable[[Any, Any], int],
+                 empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty) -> None:
+        self.steps, self._kept, self._results = tuple(steps), list(kept), tuple(results)
+        self._call, self._empty = call, empty
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run on C-contiguous arrays of the program's shapes and dtypes, which are only read; gives new arrays.
@@ -144,9 +147,9 @@ class Straight:
         """
         values: list[Any] = self._kept.copy()
         values[:len(arguments)] = arguments
-        call = self._call
+        call, empty = self._call, self._empty
         for step in self.steps:
-            step(values, call)
+            step(values, call, empty)
         found = []
         for slot, shape, alone in self._results:
             value = values[slot] if alone else values[slot].copy()
@@ -154,17 +157,18 @@ class Straight:
         return found
 
 
-def straight(module: ir.Module, little: bool = False) -> Straight | None:
+def straight(module: ir.Module, little: bool = False,
+             empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty) -> Straight | None:
     """The calls of a module whose `@main` is native calls, reshapes and constants, if any; None for others.
 
-    little: whether there is so little to do that several threads would not be faster.
+    little: whether there is so little to do that several threads would not be faster. empty: makes arrays.
     """
     reader = _Reader(little)
     *ops, last = [op.operation for op in reader.begin(modules.function(module).regions[0].blocks[0])]
     call = _caller()
     if call is None or not all(map(reader.read, ops)):
         return None
-    return Straight(reader.steps, reader.kept, reader.results(last), call)
+    return Straight(reader.steps, reader.kept, reader.results(last), call, empty)
 
 
 def _counted(op: ir.Operation, rank: int) -> np.ndarray:

@@ -26,11 +26,11 @@ HUGE_PAGE = 2 << 20
 
 
 class Lease:
-    """Exclusive hold of a result's XLA buffer: the base of the NumPy array over it, and at its end the giver back."""
+    """Exclusive hold of a result's memory: the base of the NumPy array over it, and at its end the giver back."""
 
     __slots__ = ("__array_interface__", "_give_back", "buffer")
 
-    def __init__(self, buffer: jax.Array, interface: dict[str, Any], give_back: Callable[[jax.Array], None]) -> None:
+    def __init__(self, buffer: Any, interface: dict[str, Any], give_back: Callable[[Any], None]) -> None:
         self.buffer = buffer
         self._give_back = give_back
         self.__array_interface__ = interface

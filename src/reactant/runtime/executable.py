@@ -65,6 +65,8 @@ class Executable:
                  prelude: str | None = None, read: tuple[int, ...] | None = None,
                  straight: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None) -> None:
         self.read, self.straight = read, straight
+        if straight is not None:
+            heap.settle()
         self._body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
         self.name = name
         self.device = device

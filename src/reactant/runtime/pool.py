@@ -19,6 +19,7 @@ the environment variable `GLIBC_TUNABLES` naming, with colons between them, `gli
 from __future__ import annotations
 
 import collections
+import math
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from collections.abc import Callable, Sequence
 import jax
 import numpy as np
 
-from reactant.runtime.buffers import aligned_memory
+from reactant.runtime.buffers import Lease, aligned_memory
 from reactant.runtime.program import Array
 from reactant.runtime.uninitialised import fresh_buffer
 
@@ -150,7 +151,78 @@ class Scratch:
         return dropped
 
 
+class Memories:
+    """Memory of results that nobody looks at any more, by bytes, at most `limit` bytes, for later ones.
+
+    `give_back` runs in finalisers, as `Pool.give_back` does.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self._lock = threading.Lock()
+        self._returned: collections.deque[np.ndarray] = collections.deque()
+        self._free: collections.OrderedDict[int, np.ndarray] = collections.OrderedDict()  # by age, keyed by id
+        self._held = 0
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A new array of undefined contents; its memory comes back when its last view is gone."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        memory = self._take(nbytes)
+        interface = {"data": (memory.ctypes.data, False), "shape": shape, "typestr": dtype.str, "version": 3}
+        return np.asarray(Lease(memory, interface, self.give_back))
+
+    def _take(self, nbytes: int) -> np.ndarray:
+        with self._lock:
+            self._collect()
+            for key, memory in reversed(self._free.items()):
+                if memory.nbytes == nbytes:
+                    self._held -= nbytes
+                    return self._free.pop(key)
+        return aligned_memory(nbytes)
+
+    def give_back(self, memory: np.ndarray) -> None:
+        """Keep the memory of an array that is gone."""
+        self._returned.append(memory)
+        while self._returned and self._lock.acquire(blocking=False):
+            try:
+                self._collect()
+            finally:
+                self._lock.release()
+
+    def release(self) -> int:
+        """Drop all of it; the bytes there were."""
+        with self._lock:
+            self._collect()
+            dropped, self._held = self._held, 0
+            self._free.clear()
+        return dropped
+
+    def _collect(self) -> None:
+        """Shelve what was given back and enforce the limit. The lock is held."""
+        while self._returned:
+            try:
+                memory = self._returned.popleft()
+            except IndexError:
+                break
+            self._free[id(memory)] = memory
+            self._held += memory.nbytes
+        while self._held > self.limit:
+            self._held -= self._free.popitem(last=False)[1].nbytes
+
+
 POOL = Pool(_default_limit())
+MEMORIES = Memories(POOL.limit)
+LEAST_RECYCLED = 4 << 20
+"""Bytes from which the memory of a result is kept by us: malloc keeps what is smaller."""
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """A new array of NumPy's of undefined contents, C-contiguous; big ones in memory of earlier results."""
+    if math.prod(shape) * dtype.itemsize < LEAST_RECYCLED:
+        return np.empty(shape, dtype)
+    return MEMORIES.array(shape, dtype)
+
+
 SCRATCH = Scratch(POOL.limit // 4)
 OTHERS: list[Callable[[], int]] = []
 """What else keeps memory: functions that give it back and say how much it was."""
@@ -161,4 +233,4 @@ def release_memory() -> int:
 
     Arrays the program still holds are untouched, and so is the memory of device arrays.
     """
-    return POOL.release() + SCRATCH.release() + sum(release() for release in OTHERS)
+    return POOL.release() + MEMORIES.release() + SCRATCH.release() + sum(release() for release in OTHERS)
