@@ -166,3 +166,27 @@ def test_strides_of_short_rows(dtype, stride):
         b = rng.integers(-9, 9, (columns, stride)).astype(dtype)
         got = reactant.jit(lambda a, b: -(a @ b.T), native="always")(a, b)
         np.testing.assert_array_equal(got, -(a @ b.T), err_msg=f"{rows} x {columns}")
+
+
+ENDS = (0, 1, -1, 5, 2**31 - 1, -2**31, 2**40, -2**40, 2**62, -2**62, 2**62 - 1, -2**62 - 1, 2**63 - 1, -2**63,
+        2**64 - 1)
+AT_THE_ENDS = (
+    lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, lambda x, y: -x + 3 * y, np.maximum,
+    lambda x, y: np.minimum(x + 1, y - 1), lambda x, y: x < y, lambda x, y: (x + 7) < (y - 9),
+    lambda x, y: np.where(x > y, x - 5, y + 5), lambda x, y: x // 2 + y % 3, lambda x, y: np.clip(x, 3, y),
+    lambda x, y: x - np.iinfo(x.dtype).max - 1 <= y, lambda x, y: x + np.iinfo(x.dtype).min)
+
+
+@pytest.mark.parametrize("which", range(len(AT_THE_ENDS)))
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint64, np.uint8])
+def test_integers_at_the_ends_of_their_dtypes(dtype, which):
+    """They wrap as NumPy's do, and no range that is claimed for them decides a comparison wrongly."""
+    function, limits = AT_THE_ENDS[which], np.iinfo(dtype)
+    numbers = np.array([n for n in (*ENDS, limits.max, limits.min) if limits.min <= n <= limits.max], dtype)
+    compiled = reactant.jit(function, native="always")
+    for x in numbers:
+        for y in numbers:
+            with np.errstate(over="ignore"):
+                alone, many = function(x, y), function(np.full(3, x), np.full(3, y))
+            assert compiled(x, y) == alone, (x, y)
+            np.testing.assert_array_equal(compiled(np.full(3, x), np.full(3, y)), many)

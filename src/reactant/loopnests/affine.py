@@ -7,6 +7,7 @@ from dataclasses import field
 from reactant.records import dataclass
 
 INFINITE = 1 << 62
+"""What stands for a bound that is not known; integers of 64 bits may lie beyond."""
 
 
 @dataclass(frozen=True)
@@ -88,13 +89,16 @@ class Facts:
                 known[name] = (*known.get(name, ()), expression)
 
     def range(self, expression: Affine) -> tuple[int, int]:
-        """Least and greatest value."""
+        """Least and greatest value; `INFINITE`, with either sign, where nothing is known."""
         low = high = expression.constant
+        below = above = False
         for name, factor in expression.terms:
             least, most = self.ranges.get(name, (-INFINITE, INFINITE))
-            low += factor * (least if factor > 0 else most)
-            high += factor * (most if factor > 0 else least)
-        return max(low, -INFINITE), min(high, INFINITE)
+            first, last = (least, most) if factor > 0 else (most, least)
+            below, above = below or abs(first) >= INFINITE, above or abs(last) >= INFINITE
+            low, high = low + factor * first, high + factor * last
+        return (-INFINITE if below else min(max(low, -INFINITE), INFINITE),
+                INFINITE if above else max(min(high, INFINITE), -INFINITE))
 
     def at_least(self, expression: Affine, bound: int = 0) -> bool:
         """Whether `expression >= bound` is certain."""

@@ -96,7 +96,9 @@ class Arithmetic:
     def integer(self, expression: Affine, dtype: np.dtype) -> Number | None:
         """An integer given as an index expression, where it certainly fits its dtype."""
         low, high = self.w.facts.range(expression)
-        if low == high:
+        if expression.fixed is not None:
+            low = high = expression.fixed
+        if expression.fixed is not None or low == high and abs(low) < INFINITE:
             bits = 8 * dtype.itemsize
             wrapped = low % (1 << bits)
             return self.constant(wrapped - (1 << bits) if dtype.kind == "i" and wrapped >> (bits - 1) else wrapped,
