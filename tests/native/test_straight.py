@@ -177,6 +177,23 @@ def test_calls_from_several_threads():
     assert not wrong
 
 
+def test_bytes_that_are_seen_otherwise():
+    """Results, and what begins as a copy of an argument."""
+    def function(x):
+        y = x.view(np.int64) + 1
+        return y.view(np.float64), y.reshape(2, -1)
+    for mine, theirs in zip(reactant.jit(function)(X), function(X), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    module = reactant.cuda.load("""
+        extern "C" __global__ void more(float *x, const int *at, int n) {
+            int i = blockIdx.x * blockDim.x + threadIdx.x;
+            if (i < n) x[at[i]] += 1.0f;
+        }""", lower="native")
+    raw = np.zeros(4 * 100 + 1, np.uint8)[1:401]
+    module.more[4, 32](raw.view(np.float32), np.arange(0, 100, 2, dtype=np.int32), 50)
+    np.testing.assert_array_equal(raw.view(np.float32), np.arange(100) % 2 == 0)
+
+
 def test_modules_that_need_xla_are_none():
     with building():
         for text in ("func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> "

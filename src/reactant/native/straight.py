@@ -24,7 +24,8 @@ from reactant.native import engine, support, threads
 from reactant.native.function import NativeFunction, of_target
 from reactant.records import dataclass
 
-CALL, RESHAPE = "stablehlo.custom_call", "stablehlo.reshape"
+CALL = "stablehlo.custom_call"
+SAME_BYTES = ("stablehlo.reshape", "stablehlo.bitcast_convert")
 CONSTANT, IOTA = "stablehlo.constant", "stablehlo.iota"
 MOST_KEPT = 16 << 20
 """Bytes of a constant that a program holds; with bigger ones it is XLA's."""
@@ -120,7 +121,7 @@ class Step:
         for each in self.made:
             values[each.slot] = made = empty(each.shape, each.dtype)
             if each.source is not None:
-                made[...] = values[each.source].reshape(each.shape)
+                made[...] = seen(values[each.source], each.shape, each.dtype)
         arrays = [values[slot] for slot in self.slots]
         record = self._record
         if self._sized:
@@ -131,11 +132,17 @@ class Step:
             raise self.function.failure(status)
 
 
+def seen(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """The same bytes as an array of another shape and dtype."""
+    flat = array.reshape(-1)
+    return (flat if flat.dtype == dtype else flat.view(dtype)).reshape(shape)
+
+
 class Straight:
-    """The calls of a program in order, and its results: (where, shape, whether no one else has that array)."""
+    """The calls of a program in order, and its results: (where, shape, dtype, whether no one else has that array)."""
 
     def __init__(self, steps: Sequence[Step], kept: Sequence[np.ndarray | None],
-                 results: Sequence[tuple[int, tuple[int, ...], bool]], call: Callable[[Any, Any], int],
+                 results: Sequence[tuple[int, tuple[int, ...], np.dtype, bool]], call: Callable[[Any, Any], int],
                  empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty) -> None:
         self.steps, self._kept, self._results = tuple(steps), list(kept), tuple(results)
         self._call, self._empty = call, empty
@@ -151,9 +158,9 @@ class Straight:
         for step in self.steps:
             step(values, call, empty)
         found = []
-        for slot, shape, alone in self._results:
+        for slot, shape, dtype, alone in self._results:
             value = values[slot] if alone else values[slot].copy()
-            found.append(value if value.shape == shape else value.reshape(shape))
+            found.append(value if value.shape == shape and value.dtype == dtype else seen(value, shape, dtype))
         return found
 
 
@@ -206,7 +213,7 @@ class _Reader:
                 return False
             self._new(op.results[0], np.array(np.broadcast_to(value, shape), dtype, order="C"))
             return True
-        if op.name == RESHAPE:
+        if op.name in SAME_BYTES:
             self.slots[op.results[0]] = self.slots[op.operands[0]]
             return True
         function = of_target(build.target_of(op)) if op.name == CALL else None
@@ -228,12 +235,12 @@ class _Reader:
             slots.append(made[-1].slot)
         self.steps.append(Step(function, slots, made, self.little))   # type: ignore[arg-type]
 
-    def results(self, last: ir.Operation) -> list[tuple[int, tuple[int, ...], bool]]:
+    def results(self, last: ir.Operation) -> list[tuple[int, tuple[int, ...], np.dtype, bool]]:
         """What the program returns."""
         own = {each.slot for step in self.steps for each in step.made}
         found = []
         for value in last.operands:
-            slot = self.slots[value]
-            found.append((slot, tuple(shape_and_dtype(value.type)[0]), slot in own))
+            slot, (shape, dtype) = self.slots[value], shape_and_dtype(value.type)
+            found.append((slot, tuple(shape), dtype, slot in own))
             own.discard(slot)
         return found
