@@ -247,6 +247,8 @@ def _reduce_monoid(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], star
         value = ops.convert(value, np.float32)      # accumulated in single precision, rounded once
     if axes and ufunc in (np.fmax, np.fmin) and is_float(dtype):
         value = _reduce_without_nan(ufunc, value, axes)
+    elif axes and all(shape_of(value)[d] == 1 for d in axes):       # hypot's 0 is not neutral: |x|
+        value = ops.reshape(value, [n for d, n in enumerate(shape_of(value)) if d not in axes])
     elif axes:
         value = ops.reduce(value, neutral, axes, _PLAIN.get((ufunc, dtype.kind)) or _body(ufunc, dtype_of(value)))
     value = ops.convert(value, dtype)
