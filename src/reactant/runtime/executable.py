@@ -124,8 +124,9 @@ class Executable:
         return self.directly
 
     def compile(self, *, on_device: bool = False) -> Executable:
-        """Compile the NumPy way (or the device way) now; returns itself."""
-        self._program(on_device)
+        """Compile the NumPy way (or the device way) now; returns itself. What runs without XLA is compiled already."""
+        if on_device or self.straight is None:
+            self._program(on_device)
         return self
 
     def __call__(self, arguments: Sequence[Any],
