@@ -147,6 +147,39 @@ def test_complex_arithmetic(dtype):
     compare_loosely(build, dtype, [x, y])
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_products_are_numpys(dtype):
+    """Those of arrays and of single numbers, which NumPy rounds otherwise."""
+    random = np.random.default_rng(3)
+    x, y = (random.normal(size=(2, 1000)) + 1j * random.normal(size=(2, 1000))).astype(dtype)
+    for function in (lambda x, y: x * y, lambda x, y: x * x + y, lambda x, y: x[0] * y[0], lambda x, y: np.prod(x[:9])):
+        np.testing.assert_array_equal(reactant.jit(function, native="always")(x, y), function(x, y))
+    edges = [0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan]
+    every = np.array([complex(a, b) for a in edges for b in edges], dtype)
+    x, y = np.repeat(every, every.size), np.tile(every, every.size)
+    with np.errstate(all="ignore"):
+        wanted = x * y
+    found = reactant.jit(lambda x, y: x * y, native="always")(x, y)
+    np.testing.assert_array_equal(found, wanted)
+    for part in (np.real, np.imag):
+        there = ~np.isnan(part(wanted))
+        np.testing.assert_array_equal(np.signbit(part(found))[there], np.signbit(part(wanted))[there])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_sizes_of_complex_numbers(dtype):
+    """As NumPy has them where it uses AVX-512 and XLA where it has fused operations, to the last bit there."""
+    edges = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e-30, 1e30]
+    x = np.array([complex(a, b) for a in edges for b in edges], dtype)
+    found, = run(module_of(lambda a: [ops.abs(a(x.size))], dtype), [x])
+    wanted = np.where(np.isnan(x), np.nan, np.abs(x))       # beside NaN, infinite to C alone
+    np.testing.assert_allclose(found, wanted, rtol=3 * np.finfo(dtype).eps)
+    random = np.random.default_rng(1)
+    x = (random.normal(size=1000) + 1j * random.normal(size=1000)).astype(dtype)
+    found, = run(module_of(lambda a: [ops.abs(a(x.size))], dtype), [x])
+    np.testing.assert_array_equal(found, reactant.jit(np.abs, native="never")(x))
+
+
 def compare_loosely(builder, dtype, arguments):
     module = module_of(builder, dtype)
     with building():

@@ -179,8 +179,9 @@ class Elements:
         """The number by the node's own op, whether or not it is kept."""
         index = self.canonical(index, node.shape)
         if node.kind in ELEMENTWISE:
-            return self.a.apply(node.kind, [self.at(o, index if o.shape or not node.shape else ())
-                                            for o in node.operands], node.dtype, self._attributes(node))
+            operands = [self.at(o, index if o.shape or not node.shape else ()) for o in node.operands]
+            self.a.of_arrays = node.size > 1
+            return self.a.apply(node.kind, operands, node.dtype, self._attributes(node))
         method = getattr(self, "_" + node.kind, None)
         if method is None:
             raise AssertionError(f"{node} is neither in memory nor computed in place")
@@ -440,5 +441,6 @@ class Elements:
                 if flags and node.dtype.kind == "f" and node.kind in ("add", "multiply"):
                     bound[node] = self.a.op(f"arith.{node.kind[:3]}f", operands, node.dtype, flags)
                 else:
+                    self.a.of_arrays = False
                     bound[node] = self.a.apply(node.kind, operands, node.dtype, self._attributes(node))
         return bound[node]

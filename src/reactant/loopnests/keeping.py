@@ -9,7 +9,7 @@ from typing import Any
 from reactant.ir.types import size
 from reactant.loopnests.elements import INLINE_REDUCTION, reduces_inline
 from reactant.loopnests.graph import Block, Node, behind, decoded
-from reactant.loopnests.numbers import ELEMENTWISE, EXPENSE
+from reactant.loopnests.numbers import ABSOLUTE, ELEMENTWISE, EXPENSE
 from reactant.records import dataclass
 
 OPS = {"while", "if", "case", "sort", "scatter", "reduce_window", "custom_call"}
@@ -225,6 +225,8 @@ class Keeping:
             total = float(EXPENSE.get(node.kind, 1 if node.kind in ELEMENTWISE else 0))
             if node.kind == "select" and node.operands[0] in places:
                 total = 0.0
+            if node.kind == "abs" and node.operands[0].dtype.kind == "c":
+                total = float(ABSOLUTE)
             for operand in node.operands:
                 total += self._of_operand(operand, found, kept, read)
             if node.kind == "gather":

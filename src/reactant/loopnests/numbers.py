@@ -17,6 +17,7 @@ from reactant.ir import rounding
 from reactant.ir.types import real_dtype
 from reactant.loopnests.affine import INFINITE, Affine, number, symbol
 from reactant.loopnests.writer import Writer, type_of
+from reactant.native import engine
 from reactant.records import dataclass
 
 BOOL, INDEX = np.dtype(bool), np.dtype(np.int64)
@@ -51,12 +52,14 @@ EXPENSE = {**dict.fromkeys(("exponential", "exponential_minus_one", "log", "log_
                             "tanh", "cbrt", "power", "atan2", "logistic", *INVERSE), 20),
            **dict.fromkeys(("divide", "sqrt", "rsqrt", "remainder"), 6), "convert": 1, "select": 1, "compare": 1}
 """What an op costs in units of an addition."""
+ABSOLUTE = 15
+"""The same of the size of a complex number."""
 
 FLOAT_ONLY = {*FLOAT_UNARY, "rsqrt", "logistic", "is_finite", "power", "atan2"} - {"abs", "negate"}
 ANY_REAL = {"add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "abs", "negate", "sign",
             "select", "clamp", "convert", "compare", "and", "or", "xor", "not", "shift_left",
             "shift_right_arithmetic", "shift_right_logical", "popcnt", "count_leading_zeros", "bitcast_convert"}
-COMPLEX = {"add", "subtract", "multiply", "negate", "real", "imag", "complex", "select", "compare", "convert"}
+COMPLEX = {"add", "subtract", "multiply", "negate", "real", "imag", "complex", "select", "compare", "convert", "abs"}
 ELEMENTWISE = FLOAT_ONLY | ANY_REAL | COMPLEX
 
 
@@ -77,6 +80,8 @@ class Arithmetic:
         """What comparisons of integers compare, by their names."""
         self.unsigned: set[str] = set()
         """Names of numbers that are not -0.0."""
+        self.of_arrays = True
+        """Whether numbers are elements of arrays: NumPy rounds products of single complex numbers otherwise."""
 
     # ---- in and out
 
@@ -523,6 +528,8 @@ class Arithmetic:
         part = real.dtype
         if kind in ("real", "imag"):
             return real if kind == "real" else imaginary
+        if kind == "abs":
+            return self._absolute(real, imaginary)
         if kind == "negate":
             return self.pair(self.op("arith.negf", (real,), part), self.op("arith.negf", (imaginary,), part), dtype)
         other_real, other_imaginary = self.halves(operands[1])
@@ -531,11 +538,31 @@ class Arithmetic:
             return self.pair(self.op(name, (real, other_real), part),
                              self.op(name, (imaginary, other_imaginary), part), dtype)
 
-        def product(a: Number, b: Number) -> Number:
-            return self.op("arith.mulf", (a, b), part)
-        return self.pair(
-            self.op("arith.subf", (product(real, other_real), product(imaginary, other_imaginary)), part),
-            self.op("arith.addf", (product(real, other_imaginary), product(imaginary, other_real)), part), dtype)
+        return self.pair(self._two_products(real, other_real, imaginary, other_imaginary, "arith.subf"),
+                         self._two_products(real, other_imaginary, imaginary, other_real, "arith.addf"), dtype)
+
+    def _two_products(self, a: Number, b: Number, c: Number, d: Number, name: str) -> Number:
+        """a * b + c * d, or their difference: in arrays the first is rounded as it is added, as NumPy has it."""
+        second = self.op("arith.mulf", (c, d), a.dtype)
+        if not (self.of_arrays and engine.has_feature("fma")):
+            return self.op(name, (self.op("arith.mulf", (a, b), a.dtype), second), a.dtype)
+        if name == "arith.subf":
+            second = self.op("arith.negf", (second,), a.dtype)
+        return self.op("math.fma", (a, b, second), a.dtype)
+
+    def _absolute(self, real: Number, imaginary: Number) -> Number:
+        """How XLA and NumPy (with AVX-512) have it: the greater part, times the root of one more than the square of
+        their quotient, which is added as it is squared."""
+        part, one = real.dtype, self.constant(1, real.dtype)
+        sizes = [self.op("math.absf", (x,), part) for x in (real, imaginary)]
+        first = self.truth("arith.cmpf ogt", sizes, part)
+        big, small = self.select(first, *sizes), self.select(first, *reversed(sizes))
+        ratio = self.op("arith.divf", (small, big), part)
+        square = self.op("math.fma", (ratio, ratio, one), part) if engine.has_feature("fma") else \
+            self.op("arith.addf", (self.op("arith.mulf", (ratio, ratio), part), one), part)
+        made = self.op("arith.mulf", (big, self.op("math.sqrt", (square,), part)), part)
+        defined = self.truth("arith.cmpf oeq", (made, made), part)       # not 0 / 0, nor of NaN, nor of infinities
+        return self.select(defined, made, self.op("arith.addf", sizes, part))
 
 
 @cache
