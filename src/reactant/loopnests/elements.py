@@ -89,6 +89,8 @@ class Elements:
         self.memo: list[dict[tuple[Node, Any], Number]] = [{}]
         self.loaded: dict[str, tuple[Buffer, Affine, int]] = {}
         self.zeros = Zeros()
+        self.quotients: dict[str, tuple[str, int, Affine]] = {}
+        """Of quotients: the remainder, what was divided by, and what was divided."""
 
     @contextmanager
     def remembering(self) -> Iterator[None]:
@@ -115,7 +117,17 @@ class Elements:
 
     def place(self, index: Any, shape: tuple[int, ...]) -> Affine:
         """The row-major place."""
-        return index.place if isinstance(index, Flat) else linear(index, shape)
+        return index.place if isinstance(index, Flat) else self._undivided(linear(index, shape))
+
+    def _undivided(self, place: Affine) -> Affine:
+        """A place with quotients and remainders put together again."""
+        for name, factor in place.terms if self.quotients else ():
+            if name in self.quotients:
+                remainder, by, whole = self.quotients[name]
+                part = place.coefficient(remainder)
+                if part and factor == part * by:
+                    return self._undivided(place.without(name).without(remainder) + whole.times(part))
+        return place
 
     def coordinates(self, index: Any, shape: tuple[int, ...]) -> tuple[Affine, ...]:
         """The index as a tuple; divisions are written where nothing else helps."""
@@ -135,7 +147,8 @@ class Elements:
             else:
                 quotient = self._divided("divui", rest, stride, extent - 1)
                 found_slowly.append(quotient)
-                rest = self._divided("remui", rest, stride, stride - 1)
+                whole, rest = rest, self._divided("remui", rest, stride, stride - 1)
+                self.quotients[quotient.terms[0][0]] = rest.terms[0][0], stride, whole
         return tuple(found_slowly)
 
     def _divided(self, op: str, expression: Affine, by: int, most: int) -> Affine:
