@@ -49,6 +49,8 @@ class Buffers:
         self.free: dict[tuple[Any, int], list[Buffer]] = {}
         self.names = Names()
         self.parallel = True
+        self.held: set[Buffer] = set()
+        """Workspace that lasts as long as the block in which it was asked for."""
 
     def scratch(self, dtype: np.dtype, count: int) -> Buffer:
         """Memory for intermediate values, part of the call's workspace."""
@@ -123,7 +125,7 @@ class Buffers:
             for root in step.roots:
                 still.update(n for n, _ in root.reads)
         used = {self.e.storage[n] for n in still if n in self.e.storage}
-        used.update([b for u in used for b in u.backing])
+        used.update([b for u in used for b in u.backing], self.held)
         for buffer in [b for b in frame.made if b not in used]:
             frame.made.remove(buffer)
             self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)

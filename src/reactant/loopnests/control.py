@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.loopnests import listed
 from reactant.loopnests.affine import ZERO, linear
 from reactant.loopnests.buffers import Frame, NotCompiled
 from reactant.loopnests.counters import Counters, Slot, slots_of
@@ -32,6 +33,8 @@ class Compiler(Counters):
         """The arrays of loops that live in rows which are kept."""
         self.rotated: dict[Node, list[bool]] = {}
         """Which arrays change places in loops that have been tried: the loops around them are written twice, too."""
+        self.lists: dict[Node, listed.Listing] = {}
+        """The masks whose places are listed."""
         self.trusts = True          # that they do the same when written again
         self.trusted = False        # something was written so
 
@@ -44,6 +47,7 @@ class Compiler(Counters):
         planner = Planner(block, forced, self.ranges.get,
                           lambda n: n in self.e.storage or n in self.e.bound, self.names)
         frame = Frame(block, planner.plan(), loop)
+        listed.note_lists(self, planner, frame.plan)
         self.frames.append(frame)
         _hand_back(block, destinations)
         steps = frame.plan.steps
@@ -88,7 +92,10 @@ class Compiler(Counters):
             else:
                 targets[root] = Target([self._target(each, root, destinations) for each in results_of(node)],
                                        shape=node.shape)
-        whole = Nest(self.e, step.shape, step.roots, targets, self.scratch, self.parallel).emit()
+                if root.rests is not None:
+                    targets[root].buffers[0] = listed.rested(self, root, step, targets[root].buffers[0])
+        whole = listed.emit_listed(self, step, targets) if step.listed is not None else Nest(
+            self.e, step.shape, step.roots, targets, self.scratch, self.parallel).emit()
         for root, target in targets.items():
             for each, buffer in zip(results_of(root.node), target.buffers, strict=True):
                 self.e.storage[each] = buffer
@@ -166,7 +173,9 @@ class Compiler(Counters):
                 self.e.storage.get(n) for n in self._behind(node.operands[1:])}:
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             self.copy(operand, buffer)
-        emit_scatter(self, node, buffer)
+        frame = self.frames[-1]
+        step = frame.plan.steps[frame.position]
+        emit_scatter(self, node, buffer, None if step.listed is None else listed.ListedUpdates(self, step, buffer))
         self.e.storage[node] = buffer
 
     def _behind(self, values: Iterable[Node]) -> Iterator[Node]:
@@ -220,10 +229,15 @@ class Compiler(Counters):
             if buffer is None or buffer.size != result.size or buffer in taken or not self.may_overwrite(buffer):
                 continue
             others = (self._handed_on(each, r) for each in node.blocks for r in arrays if r is not result)
-            if buffer not in others and (len(arrays) == 1 or all(
-                    self._handed_on(each, result) is buffer for each in node.blocks)):
+            if buffer not in others and all(self._handed_on(each, result) is buffer or self._needs_nothing_else(
+                    each, buffer, [r for r in arrays if r is not result]) for each in node.blocks):
                 return buffer
         return None
+
+    def _needs_nothing_else(self, block: Block, buffer: Buffer, results: Iterable[Node]) -> bool:
+        """Whether what a branch gives for some results does not read a buffer at its end."""
+        outside = [r for result in results if (r := block.returned[result.index]).block is not block]
+        return all(self.e.storage.get(n) is not buffer for n in self._behind(outside))
 
     def _handed_on(self, block: Block, result: Node) -> Buffer | None:
         """The buffer of an array from outside that a branch gives for a result, updates in place included."""
@@ -372,6 +386,7 @@ class Compiler(Counters):
         types = [t for s in numbers for t in self._types(s.init.dtype)]
         starts = [self.a.name(n) for s in numbers for n in self._numbers(s.init)]
         saved = {s: s.buffer for s in slots}
+        lists = listed.begin_lists(self, node, slots)
         starts += [s.buffer.name for s in rotating if s.buffer is not None]
         types += [s.buffer.type for s in rotating if s.buffer is not None]
         # before: the condition
@@ -381,6 +396,7 @@ class Compiler(Counters):
             self._enter(slots, numbers, rotating, names, before=True)
             for rows in self.rows.get(node, ()):
                 enter_rows(self, rows, slots, before=True)
+            listed.enter_lists(self, lists, before=True)
             frame = self.block(condition, {}, loop=True)
             test = self.a.name(self.e.at(condition.returned[0], ()))
             self.leave(frame)
@@ -398,11 +414,13 @@ class Compiler(Counters):
             for rows in self.rows.get(node, ()):
                 enter_rows(self, rows, slots, before=False)
                 row_after[slots[rows.array].returned] = next_row(self, rows, slots, body)
+            listed.enter_lists(self, lists, before=False)
             frame = self.block(body, {**wanted, **row_after}, loop=True)
             for value, row in row_after.items():
                 if self.e.storage.get(value) is not row:
                     self.copy(value, row)
             yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)]     # may read spare buffers
+            listed.shorten_lists(self, lists)
             pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, final)
             yields += pointers
             self.leave(frame, escaping=bool(rotating))
@@ -417,11 +435,11 @@ class Compiler(Counters):
             w.line("scf.yield")
         after = w.close()
         result = w.fresh("w")
-        listed = ", ".join(types)
+        kinds = ", ".join(types)
         assigned = ", ".join(f"{n} = {s}" for n, s in zip(names, starts, strict=True))
         w.scopes[-1].lines += [
-            (f"{result}:{len(types)} = " if types else "") + f"scf.while ({assigned}) : ({listed}) -> ({listed}) {{",
-            *before, f"scf.condition({test})" + (f" {', '.join(names)} : {listed}" if types else ""), "} do {",
+            (f"{result}:{len(types)} = " if types else "") + f"scf.while ({assigned}) : ({kinds}) -> ({kinds}) {{",
+            *before, f"scf.condition({test})" + (f" {', '.join(names)} : {kinds}" if types else ""), "} do {",
             f"^bb0({', '.join(f'{n}: {t}' for n, t in zip(inside, types, strict=True))}):" if types else "^bb0:",
             *after, "}"]
         outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])

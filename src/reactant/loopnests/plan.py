@@ -48,6 +48,8 @@ class Root:
     """Symbols of run-time places at which its loops are cut."""
     needed: Node | None = None
     """A mask of a kept value: where it is false, nobody needs the element (`demand`)."""
+    rests: Any = None
+    """Of a step that runs over a list: what the value is where the mask is false, a number or a value in memory."""
 
     @property
     def reduced(self) -> tuple[int, ...]:
@@ -61,6 +63,12 @@ class Step:
 
     roots: list[Root]
     shape: Shape = ()
+    listed: Node | None = None
+    """The mask over whose places its loops go (`listed`),"""
+    listed_of: Node | None = None
+    """and the one of which that is a part, where it is made in this block."""
+    dense: bool = False
+    """Whether the loops may go over all places as well."""
 
     @property
     def kind(self) -> str:

@@ -29,9 +29,9 @@ MOST_COPIED, LEAST_UPDATES = 4096, 1 << 16
 """Elements of such a result at most, and updates at least."""
 
 
-def emit_scatter(compiler: Compiler, node: Node, buffer: Buffer) -> None:
-    """Write the scatter of one operand, which is in `buffer` already."""
-    identity, updates = _identity(node), Updates(compiler, node, buffer)
+def emit_scatter(compiler: Compiler, node: Node, buffer: Buffer, updates: Updates | None = None) -> None:
+    """Write the scatter of one operand, which is in `buffer` already; updates: the loop, where it is not over all."""
+    identity, updates = None if updates else _identity(node), updates or Updates(compiler, node, buffer)
     if identity is None or updates.cut_at_run_time():
         with compiler.e.remembering():
             updates.emit()

@@ -135,7 +135,7 @@ def chain_at(compiler: Compiler, plan: Plan, position: int) -> list[Link]:
     """The chain that begins with a step of a plan; empty where there is none that pays."""
     steps = []
     for step in plan.steps[position:]:
-        if step.kind != "nest" or len(step.shape) < 2 or step.shape[0] < LEAST_ROWS or \
+        if step.kind != "nest" or len(step.shape) < 2 or step.shape[0] < LEAST_ROWS or step.listed is not None or \
                 any(r.kind != "map" or r.node.shape != step.shape for r in step.roots):
             break
         steps.append(step)
