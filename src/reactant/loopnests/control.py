@@ -148,6 +148,11 @@ class Compiler(Counters):
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             emit_scan(self, node, buffer)
             self.e.storage[node] = buffer
+        elif node.kind == "compaction":
+            from reactant.loopnests.compactions import emit_compaction
+            buffer = self._target(node, Root(node, "map", node.shape), destinations)
+            emit_compaction(self, node, buffer)
+            self.e.storage[node] = buffer
         elif node.kind == "custom_call":
             self._factorization(node, destinations)
         else:

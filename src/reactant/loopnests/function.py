@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from reactant.loopnests.affine import ZERO, number, symbol
 from reactant.loopnests.buffers import NotCompiled
+from reactant.loopnests.compactions import note_compactions
 from reactant.loopnests.control import Compiler
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.extremes import without_nan
@@ -35,6 +36,7 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     """
     without_nan(block)
     without_last_writes(block)
+    note_compactions(block)
     compiler = Compiler()
     compiler.parallel = parallel
     try:

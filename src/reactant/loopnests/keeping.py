@@ -12,7 +12,7 @@ from reactant.loopnests.graph import Block, Node, behind, decoded
 from reactant.loopnests.numbers import ABSOLUTE, ELEMENTWISE, EXPENSE
 from reactant.records import dataclass
 
-OPS = {"while", "if", "case", "sort", "scatter", "reduce_window", "custom_call"}
+OPS = {"while", "if", "case", "sort", "scatter", "compaction", "reduce_window", "custom_call"}
 """Roots that are not loop nests of their own."""
 MOVES = {"broadcast_in_dim", "reshape", "transpose", "slice", "reverse", "pad", "concatenate", "dynamic_slice",
          "gather"}
@@ -318,7 +318,8 @@ class Keeping:
         if user.kind in OPS:
             if user.kind == "scatter" and node in user.operands[1:] and _leaves_out(node, user):
                 return {"op"}
-            if user.kind == "reduce_window" and node is user.operands[0]:       # goes through it once
+            if user.kind == "reduce_window" and node is user.operands[0] \
+                    or user.kind == "compaction" and node is not user.operands[0]:      # goes through it once
                 return {None} if expense[node] >= DEAR else {"op"}
             return {None} if user.kind in ("sort", "scatter") or not cheap else {"op"}
         if user.kind == "gather" and node is user.operands[0] and not cheap:

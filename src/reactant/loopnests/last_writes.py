@@ -20,7 +20,7 @@ def without_last_writes(block: Block) -> None:
                 node.operands = (node.operands[0], every, node.operands[2])
                 every.users.append(node)
                 choice.users.remove(node)
-                _drop(choice)
+                drop(choice)
 
 
 def _bare(node: Node) -> Node:
@@ -55,7 +55,7 @@ def _is_last(greatest: Node, every: Node, order: Node) -> bool:
     return start.splat is not None and start.splat < 0 and _bare(numbers) is order and _bare(indices) is _bare(every)
 
 
-def _drop(node: Node) -> None:
+def drop(node: Node) -> None:
     """Take a value that nobody reads any more out of its block, and what only it was made of."""
     if node.block is None or node.is_read or node.kind == "argument" or node not in node.block.nodes:
         return
@@ -63,4 +63,4 @@ def _drop(node: Node) -> None:
     for operand in dict.fromkeys(node.operands):
         while node in operand.users:
             operand.users.remove(node)
-        _drop(operand)
+        drop(operand)

@@ -482,10 +482,12 @@ def compressed(value: ir.Value, d: int, mask: Mask) -> ir.Value:
     """The selected elements of dimension `d` at the front, in order."""
     n = shape_of(value)[d]
     target = ops.select(mask.value, mask.ranks(), n)      # outside: skipped
-    index = ops.scatter(ops.constant(0, np.int64, (n,)), ops.reshape(target, (n, 1)), ops.iota((n,), np.int64, 0),
-                        "second", update_window_dims=(), inserted_window_dims=[0], scatter_dims_to_operand_dims=[0],
+    alone = shape_of(value) == (n,)
+    moved = value if alone else ops.iota((n,), np.int64, 0)
+    found = ops.scatter(ops.constant(0, dtype_of(moved), (n,)), ops.reshape(target, (n, 1)), moved, "second",
+                        update_window_dims=(), inserted_window_dims=[0], scatter_dims_to_operand_dims=[0],
                         index_vector_dim=1)
-    return _gathered(value, d, index)
+    return found if alone else _gathered(value, d, found)
 
 
 def _shifted(value: ir.Value, d: int, start: Number, wanted: Number, n: int) -> ir.Value:
