@@ -592,3 +592,32 @@ def test_index_arrays_beside_such_slices_that_are_refused():
     for program in (masked, added):
         with pytest.raises(UnsupportedError, match="slice"):
             reactant.jit(program)(MATRIX.copy(), np.array([1, 1]), np.int64(2))
+
+
+def crossing(x, level):
+    above = x > level
+    return np.flatnonzero(above[1:] & ~above[:-1])[0]
+
+
+@pytest.mark.parametrize("program", [
+    crossing, lambda x, level: np.where(x > level)[0][0], lambda x, level: np.nonzero(x > level)[0][-1],
+    lambda x, level: (x[x > level][0], x[x > level][-1]), lambda x, level: np.argwhere(x > level)[0, 0],
+    lambda x, level: np.stack([x, 2 * x], axis=1)[x > level][-1].sum(),
+    lambda x, level: np.stack([x, 2 * x])[:, x > level][:, 0]])
+def test_first_and_last_that_a_mask_selects(program):
+    """They are searched for: nothing is moved together."""
+    compiled = reactant.jit(program)
+    x = np.array([0.5, np.nan, -1.0, 2.0, 3.0, 0.0, 2.5, -2.0])
+    for level in (-9.0, 0.4, 1.0, 2.6):
+        try:
+            wanted = program(x, level)
+        except IndexError:
+            with pytest.raises(IndexError):
+                compiled(x, level)
+        else:
+            np.testing.assert_array_equal(compiled(x, level), wanted)
+    for nothing in (9.0, np.nan):
+        with pytest.raises(IndexError):
+            compiled(x, nothing)
+    made = compiled.lower(x, 1.0).operations()
+    assert "stablehlo.scatter" not in made and "stablehlo.reduce_window" not in made

@@ -61,6 +61,16 @@ class Mask:
     def length(self) -> ir.Value:
         return ops.reduce(ops.convert(self.value, np.int64), 0, [0], "add")
 
+    def only(self, end: int) -> Range:
+        """The first (0) or the last (-1) of what is selected: one element, or none."""
+        (n,) = shape_of(self.value)
+        dtype = np.int32 if n < 1 << 31 else np.int64       # half the memory, twice the lanes
+        nothing, body, holds = (-1, "maximum", "GE") if end else (n, "minimum", "LT")
+        places = ops.select(self.value, ops.iota((n,), dtype, 0), nothing)
+        found = ops.convert(ops.reduce(places, nothing, [0], body), np.int64)
+        there = ops.convert(ops.compare(found, 0 if end else n, holds), np.int64)
+        return Range(found, ops.add(found, there))
+
     def ranks(self) -> ir.Value:
         """For each selected element, how many selected ones stand before it."""
         counts = np.add.accumulate(Tensor.of_value(ops.convert(self.value, np.int64)))

@@ -287,15 +287,18 @@ def put_part(source: Bounded, key: object, value: object) -> None:
 
 
 def _numbered(source: Bounded, items: list) -> Bounded:
-    """What a mask selects moved together where the key asks for elements by position: a copy, not to be written."""
+    """What a mask selects moved together where the key asks for elements by position: a copy, not to be written. Of the
+    first or the last one only the place is found."""
     addressed = [i for i in items if i is not None and i is not Ellipsis]
     value, extents = None, list(source.extents)
     for d, (i, extent) in enumerate(zip(addressed, source.extents, strict=True)):
-        if isinstance(extent, Mask) and not (isinstance(i, slice) and i == slice(None)):
+        if isinstance(extent, Mask) and type(i) is int and i in (0, -1):
+            extents[d] = extent.only(i)
+        elif isinstance(extent, Mask) and not (isinstance(i, slice) and i == slice(None)):
             value = compressed(source.value() if value is None else value, d, extent)
             extents[d] = Range(0, extent.length())
     if value is None:
-        return source
+        return Bounded(source.frame, extents)
     return Bounded(guarded_copy(Tensor.of_value(value), source.frame), extents)
 
 
