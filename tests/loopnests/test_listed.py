@@ -1,5 +1,6 @@
 """Loops over what a mask has left: which steps run over lists, and that results stay NumPy's."""
 import copy
+import re
 import time
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import reactant
 from reactant.loopnests import listed
 from reactant.loopnests.graph import Node
+from tests.loopnests.test_control import native_text
 from tests.support import assert_same
 
 RANDOM = np.random.default_rng(7)
@@ -256,6 +258,26 @@ def test_implies():
     assert all(listed.implies(v, mask) for v in values)
     mask, values = masks("other", ("not", "mask"), ("or", "mask", "other"), ("select", "mask", "other", "mask"))
     assert not any(listed.implies(v, mask) for v in values)
+
+
+def on_a_grid(places, turns):
+    rows, columns = (each.ravel() for each in places)
+    counts, x = np.zeros(places.shape[1:], int), rows * 0.01 + columns * 0.02
+    for k in range(turns):
+        x = x * 1.02
+        keep = x < 3.0
+        counts[rows[~keep], columns[~keep]] = k
+        x, rows, columns = x[keep], rows[keep], columns[keep]
+    return counts
+
+
+def test_no_place_is_divided():
+    """Arrays that are seen flat, by a list of places: quotients and remainders are put together again."""
+    places = np.mgrid[0:40, 0:30]
+    text = native_text(on_a_grid, places, 90)
+    made_of_quotients = re.findall(r"(%x\d+) = arith.muli %q", text)
+    assert "scf.while" in text and not made_of_quotients
+    assert_same(on_a_grid(places, 90), reactant.jit(on_a_grid, native="always")(places, 90))
 
 
 def time_of(function, arguments):
