@@ -117,7 +117,8 @@ def test_a_loop_with_a_solve_is_one_call():
 
 def test_big_matrices_stay_with_lapack():
     a = np.random.default_rng(6).standard_normal((20, 40, 40))
-    assert not native_of(lambda a: np.linalg.cholesky(a @ a.transpose(0, 2, 1) + np.eye(40)), a)
+    notes = native_of(lambda a: np.linalg.cholesky(a @ a.transpose(0, 2, 1) + np.eye(40)), a)
+    assert not any("compiled natively" in note for note in notes)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
