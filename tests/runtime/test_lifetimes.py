@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.native.straight import Straight
 from reactant.runtime import program
 from reactant.runtime.direct import Direct
 
@@ -47,8 +48,8 @@ def _handled(x):
         return x
 
 
-WAYS = {"numpy": lambda: reactant.jit(_sorted), "loop": lambda: reactant.jit(_recurrence),
-        "list": lambda: reactant.jit(_grown), "handled": lambda: reactant.jit(_handled),
+WAYS = {"numpy": lambda: reactant.jit(_sorted, native="never"), "loop": lambda: reactant.jit(_recurrence),
+        "list": lambda: reactant.jit(_grown), "handled": lambda: reactant.jit(_handled, native="never"),
         "jax": lambda: reactant.jit(_of_jax), "vmap": lambda: reactant.vmap(lambda x: x * 2.0)}
 
 
@@ -71,6 +72,14 @@ def test_programs_go_with_their_function(way, made):
     assert any(isinstance(p, (program.Program, Direct)) for p in made)
     del function
     assert not len(made)
+
+
+def test_what_runs_without_xla_goes_with_its_function(made):
+    function = reactant.jit(_sorted)
+    function(X)
+    alive = [weakref.ref(x) for x in gc.get_objects() if type(x) is Straight]
+    del function
+    assert alive and alive[-1]() is None
 
 
 def test_what_cycles_hold_is_collected(made, monkeypatch):
