@@ -430,7 +430,7 @@ def test_recompilation_warns_once_with_the_reason():
 # ---- the rest of the interface ---------------------------------------------------------------------------------
 
 def test_lower_and_compile():
-    lowered = reactant.jit(axpy).lower(2.0, np.ones(8), np.ones(8))
+    lowered = reactant.jit(axpy, native="never").lower(2.0, np.ones(8), np.ones(8))
     assert "stablehlo.multiply" in lowered.as_text() and "stablehlo.add" in lowered.as_text(optimized=False)
     assert lowered.operations()["stablehlo.add"] == 1
     assert lowered.cost()["flops"] >= 16
@@ -442,6 +442,8 @@ def test_lower_and_compile():
     assert compiled.memory_analysis().argument_size_in_bytes >= 128
     np.testing.assert_array_equal(compiled(2.0, np.ones(8), np.ones(8)), np.full(8, 3.0))
     assert compiled.times.xla == spent
+    native = reactant.jit(axpy).lower(2.0, np.ones(8), np.ones(8)).compile()
+    assert native.times.xla == 0 < native.times.native and "HloModule" in native.as_text() and native.times.xla > 0
 
 
 def stretched(state, factor):

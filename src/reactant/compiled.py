@@ -97,7 +97,7 @@ class Lowered:
             return cost.estimate(self._module(optimized))
 
     def compile(self) -> Compiled:
-        """Compile with XLA, now."""
+        """Compile now: with XLA, unless all of it is native code."""
         compiled = self.program()
         compiled.executable.compile(on_device=self.on_device)
         return compiled
