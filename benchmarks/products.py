@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import reactant
+from reactant.demos.measure import geometric_mean
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 Shapes = tuple[tuple[int, ...], ...]
@@ -150,7 +151,6 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--without", action="store_true")
     chosen = parser.parse_args(arguments)
-    jax.config.update("jax_enable_x64", True)
     console = Console(width=140)
     table = Table(title="NumPy's time over ours, and over jax.jit's (wall, processor)")
     for heading in ("dtype", "product", "NumPy us", "ours", "", "jax.jit", ""):
@@ -161,14 +161,15 @@ def main(arguments: list[str] | None = None) -> None:
         for name, function, shapes in CASES:
             if chosen.only not in name:
                 continue
-            found = measured(function, shapes, dtype, chosen.seconds, **options)
+            with jax.enable_x64(True):
+                found = measured(function, shapes, dtype, chosen.seconds, **options)
             ratios = [found["numpy"][k] / found[way][k] for way in ("ours", "jax") for k in (0, 1)]
             for key, ratio in zip(("ours, wall", "ours, processor"), ratios[:2], strict=True):
                 logs.setdefault(key, []).append(ratio)
             table.add_row(dtype, name, f"{found['numpy'][0] * 1e6:.1f}", *(f"{ratio:.2f}" for ratio in ratios))
     console.print(table)
     for key, ratios in logs.items():
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        mean = geometric_mean(ratios)
         console.print(f"{key}: geometric mean {mean:.2f}, below 0.95: {sum(r < 0.95 for r in ratios)} of {len(ratios)}")
 
 

@@ -41,13 +41,13 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--xla", action="store_true")
     given = parser.parse_args(arguments)
     sizes = [int(n) for n in given.sizes.split(",")]
-    jax.config.update("jax_enable_x64", True)
     table = Table(title=f"times as fast as {'our program by XLA alone' if given.xla else 'jax.jit'}")
     for heading in ("batch", *(f"{n} {dtype}" for n in sizes for dtype in DTYPES)):
         table.add_column(heading, justify="right")
     every: list[float] = []
     for name in given.programs or MAKERS:
-        found = [ratio(name, n, dtype, given.rounds, given.xla) for n in sizes for dtype in DTYPES]
+        with jax.enable_x64(True):
+            found = [ratio(name, n, dtype, given.rounds, given.xla) for n in sizes for dtype in DTYPES]
         every += found
         table.add_row(name, *(f"{r:.2f}{'!' if r < SLOWER else ''}" for r in found))
         print(name, *(f"{r:.2f}" for r in found), flush=True)

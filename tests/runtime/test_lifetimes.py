@@ -75,11 +75,12 @@ def test_programs_go_with_their_function(way, made):
 
 
 def test_what_runs_without_xla_goes_with_its_function(made):
+    others = [x for x in gc.get_objects() if type(x) is Straight]
     function = reactant.jit(_sorted)
     function(X)
-    alive = [weakref.ref(x) for x in gc.get_objects() if type(x) is Straight]
+    own = [weakref.ref(x) for x in gc.get_objects() if type(x) is Straight and all(x is not y for y in others)]
     del function
-    assert alive and alive[-1]() is None
+    assert len(own) == 1 and own[0]() is None
 
 
 def test_what_cycles_hold_is_collected(made, monkeypatch):
