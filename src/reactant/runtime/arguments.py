@@ -45,12 +45,14 @@ def contiguous(arguments: Sequence[Any], inputs: Sequence[Array], name: str) -> 
     return [np.require(a, requirements="CA").reshape(array.shape) for a, array in zip(found, inputs, strict=True)]
 
 
+def _is(argument: Any, array: Array) -> bool:
+    """Whether an argument is an array of NumPy's of this shape and dtype."""
+    return type(argument) is np.ndarray and argument.shape == array.shape and (
+        argument.dtype is array.dtype or argument.dtype == array.dtype)
+
+
 def _fits(argument: Any, array: Array) -> bool:
-    if type(argument) is not np.ndarray or argument.dtype is not array.dtype and argument.dtype != array.dtype \
-            or argument.shape != array.shape:
-        return False
-    flags = argument.flags
-    return bool(flags.c_contiguous and flags.aligned)
+    return _is(argument, array) and bool((flags := argument.flags).c_contiguous and flags.aligned)
 
 
 def _converted(argument: Any, array: Array, index: int, name: str) -> Any:
@@ -100,9 +102,8 @@ def set_right(given: list[Any], inputs: Sequence[Array], which: Sequence[int], s
     What is not of the right shape and dtype is left for others to refuse."""
     for index in which:
         argument, array = given[index], inputs[index]
-        if type(argument) is np.ndarray and (argument.__array_interface__["data"][0] % ALIGNMENT
-                                             or not argument.flags.c_contiguous) \
-                and argument.shape == array.shape and argument.dtype == array.dtype:
+        if _is(argument, array) and (argument.__array_interface__["data"][0] % ALIGNMENT
+                                     or not argument.flags.c_contiguous):
             given[index] = _aligned_copy(argument, array, 0, 0, scratch)
 
 

@@ -39,11 +39,16 @@ class Lease:
         self._give_back(self.buffer)
 
 
+def leased(memory: Any, address: int, shape: tuple[int, ...], dtype: np.dtype,
+           give_back: Callable[[Any], None]) -> np.ndarray:
+    """A writable ndarray over memory of no other owner, which is given back when the last view of it is gone."""
+    interface = {"data": (address, False), "shape": shape, "typestr": dtype.str, "version": 3}
+    return np.asarray(Lease(memory, interface, give_back))
+
+
 def owned_array(buffer: jax.Array, array: Array, give_back: Callable[[jax.Array], None]) -> np.ndarray:
     """A writable ndarray over the memory of `buffer`, which must be finished, on CPU, and of no other owner."""
-    interface = {"data": (buffer.unsafe_buffer_pointer(), False), "shape": array.shape, "typestr": array.dtype.str,
-                 "version": 3}
-    return np.asarray(Lease(buffer, interface, give_back))
+    return leased(buffer, buffer.unsafe_buffer_pointer(), array.shape, array.dtype, give_back)
 
 
 @cache

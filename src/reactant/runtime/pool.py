@@ -22,16 +22,17 @@ import collections
 import math
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from typing import Generic, TypeVar
 
 import jax
 import numpy as np
 
-from reactant.runtime.buffers import Lease, aligned_memory
+from reactant.runtime.buffers import aligned_memory, leased
 from reactant.runtime.program import Array
 from reactant.runtime.uninitialised import fresh_buffer
 
-_Key = tuple[tuple[int, ...], np.dtype]
+T = TypeVar("T", jax.Array, np.ndarray)
 
 
 def _default_limit() -> int:
@@ -47,50 +48,60 @@ def _default_limit() -> int:
         return 1 << 30
 
 
-class Pool:
-    """Free CPU buffers by shape and dtype, at most `limit` bytes of them, oldest dropped first.
+class Kept(Generic[T]):
+    """Memory that nobody looks at any more, at most `limit` bytes of it, oldest dropped first.
 
-    `give_back` runs in finalisers, so at any point of any thread, even inside another method of the pool: it only
-    appends to a deque, and takes the lock when that is free.
+    Subclasses say what it is told apart by.
+
+    `give_back` runs in finalisers, so at any point of any thread, even inside another method: it only appends to a
+    deque, and takes the lock when that is free.
     """
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._lock = threading.Lock()
-        self._returned: collections.deque[jax.Array] = collections.deque()
-        self._free: collections.OrderedDict[int, jax.Array] = collections.OrderedDict()  # by age, keyed by id
-        self._by_key: dict[_Key, list[int]] = {}
+        self._returned: collections.deque[T] = collections.deque()
+        self._free: collections.OrderedDict[int, T] = collections.OrderedDict()  # by age, keyed by id
+        self._by_key: dict[Hashable, list[int]] = {}
         self._held = 0
+
+    def key(self, memory: T) -> Hashable:
+        """What a piece of memory has to have in common with what is asked for."""
+        raise NotImplementedError
+
+    def is_lost(self, memory: T) -> bool:
+        """Whether there is nothing to be kept."""
+        return False
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the free buffers."""
+        """Bytes of what is free."""
         with self._lock:
             self._collect()
             return self._held
 
-    def give_back(self, buffer: jax.Array) -> None:
-        """Take the buffer of a result nobody looks at any more."""
-        self._returned.append(buffer)
+    def give_back(self, memory: T) -> None:
+        """Take what nobody looks at any more."""
+        self._returned.append(memory)
         while self._returned and self._lock.acquire(blocking=False):
             try:
                 self._collect()
             finally:
                 self._lock.release()
 
-    def take(self, array: Array) -> jax.Array:
-        """A buffer to donate: recycled if there is one, else new, uninitialised and advised to use huge pages."""
+    def found(self, key: Hashable) -> T | None:
+        """What was given back last, of this key."""
         with self._lock:
             self._collect()
-            stack = self._by_key.get((array.shape, array.dtype))
-            if stack:
-                buffer = self._free.pop(stack.pop())
-                self._held -= buffer.nbytes
-                return buffer
-        return fresh_buffer(array)
+            stack = self._by_key.get(key)
+            if not stack:
+                return None
+            memory = self._free.pop(stack.pop())
+            self._held -= memory.nbytes
+            return memory
 
     def release(self) -> int:
-        """Drop every free buffer; the bytes there were."""
+        """Drop all that is free; the bytes there were."""
         with self._lock:
             self._collect()
             dropped, self._held = self._held, 0
@@ -102,18 +113,48 @@ class Pool:
         """Shelve what was given back and enforce the limit. The lock is held."""
         while True:
             try:
-                buffer = self._returned.popleft()
+                memory = self._returned.popleft()
             except IndexError:
                 break
-            if buffer.is_deleted() or buffer.nbytes > self.limit:
+            if self.is_lost(memory) or memory.nbytes > self.limit:
                 continue
-            self._free[id(buffer)] = buffer
-            self._by_key.setdefault((buffer.shape, buffer.dtype), []).append(id(buffer))
-            self._held += buffer.nbytes
+            self._free[id(memory)] = memory
+            self._by_key.setdefault(self.key(memory), []).append(id(memory))
+            self._held += memory.nbytes
         while self._held > self.limit:
-            oldest, buffer = self._free.popitem(last=False)
-            self._by_key[buffer.shape, buffer.dtype].remove(oldest)
-            self._held -= buffer.nbytes
+            oldest, memory = self._free.popitem(last=False)
+            self._by_key[self.key(memory)].remove(oldest)
+            self._held -= memory.nbytes
+
+
+class Pool(Kept[jax.Array]):
+    """Free CPU buffers of XLA's by shape and dtype."""
+
+    def key(self, memory: jax.Array) -> Hashable:
+        return memory.shape, memory.dtype
+
+    def is_lost(self, memory: jax.Array) -> bool:
+        return memory.is_deleted()
+
+    def take(self, array: Array) -> jax.Array:
+        """A buffer to donate: recycled if there is one, else new, uninitialised and advised to use huge pages."""
+        buffer = self.found((array.shape, array.dtype))
+        return fresh_buffer(array) if buffer is None else buffer
+
+
+class Memories(Kept[np.ndarray]):
+    """Memory of NumPy arrays that were results, by bytes."""
+
+    def key(self, memory: np.ndarray) -> Hashable:
+        return memory.nbytes
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A new array of undefined contents; its memory comes back when its last view is gone."""
+        nbytes = math.prod(shape) * dtype.itemsize
+        memory = self.found(nbytes)
+        if memory is None:
+            memory = aligned_memory(nbytes)
+        return leased(memory, memory.ctypes.data, shape, dtype, self.give_back)
 
 
 class Scratch:
@@ -149,65 +190,6 @@ class Scratch:
             dropped, self._held = self._held, 0
             self._free.clear()
         return dropped
-
-
-class Memories:
-    """Memory of results that nobody looks at any more, by bytes, at most `limit` bytes, for later ones.
-
-    `give_back` runs in finalisers, as `Pool.give_back` does.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self._lock = threading.Lock()
-        self._returned: collections.deque[np.ndarray] = collections.deque()
-        self._free: collections.OrderedDict[int, np.ndarray] = collections.OrderedDict()  # by age, keyed by id
-        self._held = 0
-
-    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """A new array of undefined contents; its memory comes back when its last view is gone."""
-        nbytes = math.prod(shape) * dtype.itemsize
-        memory = self._take(nbytes)
-        interface = {"data": (memory.ctypes.data, False), "shape": shape, "typestr": dtype.str, "version": 3}
-        return np.asarray(Lease(memory, interface, self.give_back))
-
-    def _take(self, nbytes: int) -> np.ndarray:
-        with self._lock:
-            self._collect()
-            for key, memory in reversed(self._free.items()):
-                if memory.nbytes == nbytes:
-                    self._held -= nbytes
-                    return self._free.pop(key)
-        return aligned_memory(nbytes)
-
-    def give_back(self, memory: np.ndarray) -> None:
-        """Keep the memory of an array that is gone."""
-        self._returned.append(memory)
-        while self._returned and self._lock.acquire(blocking=False):
-            try:
-                self._collect()
-            finally:
-                self._lock.release()
-
-    def release(self) -> int:
-        """Drop all of it; the bytes there were."""
-        with self._lock:
-            self._collect()
-            dropped, self._held = self._held, 0
-            self._free.clear()
-        return dropped
-
-    def _collect(self) -> None:
-        """Shelve what was given back and enforce the limit. The lock is held."""
-        while self._returned:
-            try:
-                memory = self._returned.popleft()
-            except IndexError:
-                break
-            self._free[id(memory)] = memory
-            self._held += memory.nbytes
-        while self._held > self.limit:
-            self._held -= self._free.popitem(last=False)[1].nbytes
 
 
 POOL = Pool(_default_limit())
