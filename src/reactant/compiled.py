@@ -116,10 +116,14 @@ class Lowered:
                                     **self.as_numpy())
         return Compiled(self, executable)
 
+    def _may_be_native(self, platform: str) -> bool:
+        """Whether parts may become native code, where the program runs."""
+        return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu")
+
     def _straight(self, module: ir.Module) -> Straight | None:
-        """The program without XLA, where it is nothing but native code and too little for several threads."""
-        if self.on_device or self.traced.callbacks or self.options.xla or self.options.native == "never" \
-                or self.options.target not in (None, "cpu") or default_device().jax.platform != "cpu":
+        """The program without XLA, where it is nothing but native code."""
+        if self.on_device or self.traced.callbacks or self.options.xla \
+                or not self._may_be_native(default_device().jax.platform):
             return None
         from reactant.native.straight import straight
         found = straight(module, self._little, empty)
@@ -141,7 +145,7 @@ class Lowered:
         if platform == "cpu" and self.options.target == "gpu":
             from reactant.kernels import ptx_call
             return ptx_call.for_cpu(self.module)
-        if platform != "cpu" or self.options.native == "never" or self.options.target not in (None, "cpu"):
+        if not self._may_be_native(platform):
             return None
         from reactant import loopnests
         from reactant.loopnests import product_calls

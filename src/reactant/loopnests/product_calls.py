@@ -6,7 +6,6 @@ The work is divided among XLA's threads, by stacks of matrices, rows and columns
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from functools import cache
 
@@ -21,6 +20,7 @@ from reactant.ir.types import dtype_of, shape_and_dtype, size
 from reactant.loopnests.products import Product, product_of
 from reactant.loopnests.supported import product_extents, product_is_small
 from reactant.native import blas, bounds, ffi
+from reactant.native.threads import cores
 from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
 
@@ -116,7 +116,7 @@ def threads() -> int:
     """Among how many a product is divided: those that XLA has on this machine."""
     if not blas.divides():
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()
 
 
 def with_calls(module: ir.Module, own: bool, lent: bool = False) -> tuple[ir.Module | None, list[str]]:

@@ -166,24 +166,24 @@ class Selection(Rows):
         less = self._divided(memory, "%a", "%b", pivot, "ult")
         low_, high_, turns = self.index(low), self.index(high), self.index(TURNS)
         next_ = self.binary("addi", "%turn", self.index(1))
+
+        def narrowed(border: str, end: str) -> None:
+            """Go on behind a border where all places are there, up to `end` where all are before it."""
+            within = self.let(f"arith.cmpi sle, {high_}, {border} : index")
+            behind = self.let(f"arith.cmpi sge, {low_}, {border} : index")
+            a = self.let(f"arith.select {behind}, {border}, %a : index")
+            b = self.let(f"arith.select {within}, {end}, %b : index")
+            turn = self.let(f"arith.select {self.binary('ori', within, behind, 'i1')}, {next_}, {turns} : index")
+            self.line(f"scf.yield {a}, {b}, {turn} : index, index, index")
+
         none = self.let(f"arith.cmpi eq, {less}, %a : index")
         self.count += 1
         chosen = f"%chosen{self.count}"
         self.line(f"{chosen}:3 = scf.if {none} -> (index, index, index) {{")
         equal = self._divided(memory, "%a", "%b", pivot, "ule")
-        within = self.let(f"arith.cmpi sle, {high_}, {equal} : index")     # all that are left are the pivot
-        behind = self.let(f"arith.cmpi sge, {low_}, {equal} : index")
-        a = self.let(f"arith.select {behind}, {equal}, %a : index")
-        b = self.let(f"arith.select {within}, %a, %b : index")
-        turn = self.let(f"arith.select {self.binary('ori', within, behind, 'i1')}, {next_}, {turns} : index")
-        self.line(f"scf.yield {a}, {b}, {turn} : index, index, index")
+        narrowed(equal, "%a")       # where places are before it, all that are left are the pivot
         self.line("} else {")
-        within = self.let(f"arith.cmpi sle, {high_}, {less} : index")
-        behind = self.let(f"arith.cmpi sge, {low_}, {less} : index")
-        a = self.let(f"arith.select {behind}, {less}, %a : index")
-        b = self.let(f"arith.select {within}, {less}, %b : index")
-        turn = self.let(f"arith.select {self.binary('ori', within, behind, 'i1')}, {next_}, {turns} : index")
-        self.line(f"scf.yield {a}, {b}, {turn} : index, index, index")
+        narrowed(less, less)
         self.line("}")
         self.line(f"scf.yield {chosen}#0, {chosen}#1, {chosen}#2 : index, index, index")
         self.line("}")

@@ -33,7 +33,6 @@ GENERATORS = {CONSTANT, "stablehlo.iota"}
 SORT, SPREAD = "stablehlo.sort", "stablehlo.broadcast_in_dim"
 MOST_INLINE = 400
 """Operations of a program that becomes calls for being short: compiling it is to take less than XLA does."""
-HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 
 
 @dataclass
@@ -79,7 +78,7 @@ def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False
 def _may_pay(block: ir.Block) -> bool:
     """Whether there might be something for `Stage` in a block, or in the regions of its ops: quick to deny."""
     ops = [op.operation for op in block]
-    return any(op.name in HOLDERS or op.name == SORT for op in ops) or worth.may_pay(
+    return any(op.name in worth.HOLDERS or op.name == SORT for op in ops) or worth.may_pay(
         [op for op in ops if op.name not in GENERATORS])
 
 
@@ -128,14 +127,14 @@ class Stage:
             return
         if not (self.mode == "always" or handed_over or straight or worth.may_pay(own, in_loop)):     # none of them
             for op in own:
-                if op.name in HOLDERS and not compiles(op):
+                if op.name in worth.HOLDERS and not compiles(op):
                     self._inside(op, in_loop)
             return
         in_place = in_loop and self.mode != "always"
         possible = [compiles(op) and not (in_place and worth.is_in_place(op))
                     and not product_calls.taken(op, straight, straight) for op in own]
         for op, fine in zip(own, possible, strict=True):
-            if not fine and op.name in HOLDERS:
+            if not fine and op.name in worth.HOLDERS:
                 self._inside(op, in_loop)
         ops, own, possible = _spread_anew(ops, own, possible)
         groups = grouped(own, possible)

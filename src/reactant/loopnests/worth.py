@@ -87,6 +87,8 @@ COLUMNS = 16
 """Elements of a row up to which writing its columns is worth a call alone: XLA chooses element by element (2 million
 bytes into every second place of zeros: 2.1 ms and 0.3, of another array 2.2 and 0.5)."""
 UPDATE, _JOINING = "stablehlo.dynamic_update_slice", ("stablehlo.pad", "stablehlo.concatenate")
+HOLDERS = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+"""Ops that hold others."""
 PRODUCT, CONVOLUTION = "stablehlo.dot_general", "stablehlo.convolution"
 TRANSPOSE, SELECT = "stablehlo.transpose", "stablehlo.select"
 COUNTED = {"stablehlo." + name for name in (
@@ -356,7 +358,7 @@ def _takes(op: ir.Operation) -> float:
     """ns of one thread, roughly."""
     if op.name in SEEN:
         return 0.0
-    if op.regions and op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case"):
+    if op.name in HOLDERS:
         counted = cost.of_operation(op)
         return counted.flops + counted.bytes / 8
     elements, dtype = _elements(op), dtype_of(op.results[0])

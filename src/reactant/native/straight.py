@@ -172,8 +172,7 @@ def straight(module: ir.Module, little: bool = False,
     """
     reader = _Reader(little)
     *ops, last = [op.operation for op in reader.begin(modules.function(module).regions[0].blocks[0])]
-    call = _caller()
-    if call is None or not all(map(reader.read, ops)):
+    if not all(map(reader.read, ops)) or (call := _caller()) is None:
         return None
     return Straight(reader.steps, reader.kept, reader.results(last), call, empty)
 
