@@ -4,9 +4,10 @@
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from reactant.loopnests.affine import number, symbol
+from reactant.loopnests.affine import Affine, number, symbol
 from reactant.loopnests.elements import Buffer
 from reactant.loopnests.graph import Block, Node, decoded
 from reactant.loopnests.last_writes import drop
@@ -65,26 +66,36 @@ def _counts(counts: Node, one: Node, mask: Node) -> bool:
 
 def emit_compaction(compiler: Compiler, node: Node, buffer: Buffer) -> None:
     """Write the loop; the result goes to `buffer`."""
-    w, e, a = compiler.w, compiler.e, compiler.a
+    w, e = compiler.w, compiler.e
     before, mask, moved = node.operands
-    low, high, one, start = w.index(0), w.index(node.size), w.index(1), w.constant(0, INDEX)
-    name, count = w.fresh("i"), w.fresh("a")
-    w.loop("", (name, count))
+    count = emit_moves(compiler, mask, buffer, number(node.size), lambda k: (k, e.at(moved, (k,))))
     with e.remembering():
-        w.facts.ranges[name] = (0, node.size - 1)
-        found = a.as_index(Number(INDEX, count))
-        w.facts.ranges[found.terms[0][0]] = (0, node.size - 1)
-        e.store(e.at(moved, (symbol(name),)), buffer, found)
-        more = a.convert(e.at(mask, (symbol(name),)), INDEX)
-        w.line(f"scf.yield {a.name(a.op('arith.addi', (Number(INDEX, count), more), INDEX))} : i64")
-    lines, result = w.close(), w.fresh("r")
-    lines[0] = f"{result}:1 = scf.for {name} = {low} to {high} step {one} iter_args({count} = {start}) -> (i64) {{"
-    w.scopes[-1].lines += [*lines, "}"]
-    with e.remembering():
-        end = a.as_index(Number(INDEX, w.define(f"{result}#0")))
+        end = compiler.a.as_index(count)
         w.facts.ranges[end.terms[0][0]] = (0, node.size)
         place = counter(compiler, end, number(node.size), (0, node.size - 1))
         e.store(e.at(before, (place,)), buffer, place)
         w.finish()
     buffer.version += 1
     buffer.level = w.depth
+
+
+def emit_moves(compiler: Compiler, mask: Node, buffer: Buffer, end: Affine,
+               element: Callable[[Affine], tuple[Affine, Number]]) -> Number:
+    """Write the loop that goes through elements 0 to `end`, `element(k)` being a place in the mask and what moves where
+    the mask is true there; how many have been moved."""
+    w, e, a = compiler.w, compiler.e, compiler.a
+    low, high, one, start = w.index(0), w.affine(end), w.index(1), w.constant(0, INDEX)
+    name, count = w.fresh("i"), w.fresh("a")
+    w.loop("", (name, count))
+    with e.remembering():
+        w.facts.ranges[name] = (0, mask.size - 1)
+        place, value = element(symbol(name))
+        found = a.as_index(Number(INDEX, count))
+        w.facts.ranges[found.terms[0][0]] = (0, mask.size - 1)
+        e.store(value, buffer, found)
+        more = a.convert(e.at(mask, (place,)), INDEX)
+        w.line(f"scf.yield {a.name(a.op('arith.addi', (Number(INDEX, count), more), INDEX))} : i64")
+    lines, result = w.close(), w.fresh("r")
+    lines[0] = f"{result}:1 = scf.for {name} = {low} to {high} step {one} iter_args({count} = {start}) -> (i64) {{"
+    w.scopes[-1].lines += [*lines, "}"]
+    return Number(INDEX, w.define(f"{result}#0"))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.loopnests import listed
+from reactant.loopnests import compactions, listed
 from reactant.loopnests.affine import ZERO, linear
 from reactant.loopnests.buffers import Frame, NotCompiled
 from reactant.loopnests.counters import Counters, Slot, slots_of
@@ -149,9 +149,8 @@ class Compiler(Counters):
             emit_scan(self, node, buffer)
             self.e.storage[node] = buffer
         elif node.kind == "compaction":
-            from reactant.loopnests.compactions import emit_compaction
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
-            emit_compaction(self, node, buffer)
+            compactions.emit_compaction(self, node, buffer)
             self.e.storage[node] = buffer
         elif node.kind == "custom_call":
             self._factorization(node, destinations)

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reactant.loopnests.affine import Affine, linear, number, symbol
+from reactant.loopnests.affine import Affine, linear, number
+from reactant.loopnests.compactions import emit_moves
 from reactant.loopnests.dead_lanes import dead_lanes
 from reactant.loopnests.demand import probing
 from reactant.loopnests.elements import Buffer, Elements, Flat
@@ -105,26 +106,16 @@ def shorten_lists(compiler: Compiler, lists: dict[Slot, Listing]) -> None:
 
 def _fill(compiler: Compiler, listing: Listing, mask: Node, old: Listing | None) -> None:
     """List the places of a mask: of all, or of those in an older list, which this may be."""
-    w, e, a = compiler.w, compiler.e, compiler.a
+    e = compiler.e
+
+    def element(k: Affine) -> tuple[Affine, Number]:
+        place = k if old is None else _place(e, old, k)
+        return place, Number(INDEX, affine=place)
     end = number(mask.size) if old is None else _count(compiler, old)
-    low, high, one = w.index(0), w.affine(end), w.index(1)
-    start, name, before = w.constant(0, INDEX), w.fresh("i"), w.fresh("a")
-    w.loop("", (name, before))
-    with e.remembering():
-        w.facts.ranges[name] = (0, mask.size - 1)
-        place = symbol(name) if old is None else _place(e, old, symbol(name))
-        found = a.as_index(Number(INDEX, before))
-        w.facts.ranges[found.terms[0][0]] = (0, mask.size - 1)
-        e.store(Number(INDEX, affine=place), listing.places, found)
-        more = a.convert(e.at(mask, (place,)), INDEX)
-        w.line(f"scf.yield {a.name(a.op('arith.addi', (Number(INDEX, before), more), INDEX))} : i64")
-    lines, result = w.close(), w.fresh("r")
-    lines[0] = f"{result}:1 = scf.for {name} = {low} to {high} step {one} iter_args({before} = {start}) -> (i64) {{"
-    w.scopes[-1].lines += [*lines, "}"]
-    e.store(Number(INDEX, w.define(f"{result}#0")), listing.count, number(0))
+    e.store(emit_moves(compiler, mask, listing.places, end, element), listing.count, number(0))
     for buffer in (listing.places, listing.count):
         buffer.version += 1
-        buffer.level = w.depth
+        buffer.level = compiler.w.depth
 
 
 def _count(compiler: Compiler, listing: Listing) -> Affine:
