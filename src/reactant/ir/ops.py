@@ -344,7 +344,8 @@ def gather(x: ir.Value, indices: ir.Value, *, offset_dims: Sequence[int], collap
            start_index_map: Sequence[int], index_vector_dim: int, slice_sizes: Sequence[int],
            operand_batching_dims: Sequence[int] = (), start_indices_batching_dims: Sequence[int] = (),
            indices_are_sorted: bool = False) -> ir.Value:
-    """`stablehlo.gather`; starts are clamped so that every window lies inside `x`."""
+    """`stablehlo.gather`; starts are clamped so that every window lies inside `x`. No windows of an array too small for
+    one, which the op's verifier refuses, are an empty array."""
     ishape = shape_of(indices)
     batch = [n for d, n in enumerate(ishape) if d != index_vector_dim]
     hidden = {*collapsed_slice_dims, *operand_batching_dims}
@@ -352,6 +353,8 @@ def gather(x: ir.Value, indices: ir.Value, *, offset_dims: Sequence[int], collap
     rank, offsets = len(batch) + len(window), set(offset_dims)
     batch_, window_ = iter(batch), iter(window)
     shape = tuple(next(window_) if d in offsets else next(batch_) for d in range(rank))
+    if 0 in shape and any(n > extent for n, extent in zip(slice_sizes, shape_of(x), strict=True)):
+        return constant(0, dtype_of(x), shape)
     numbers = stablehlo.GatherDimensionNumbers.get(list(offset_dims), list(collapsed_slice_dims),
                                                    list(operand_batching_dims), list(start_indices_batching_dims),
                                                    list(start_index_map), index_vector_dim)
