@@ -186,7 +186,7 @@ PROGRAMS = {
     "two_masks": (two_masks, lambda n: (uniform(n), uniform(2 * n), 50), True),
     "collatz": (collatz, lambda n: (RANDOM.integers(2, 1000, n), 60), True),
     "inner_loops": (inner_loops, lambda n: (uniform(n), 40), True),
-    "neighbours_of_all": (neighbours_of_all, lambda n: (uniform(n), 60), True),
+    "neighbours_of_all": (neighbours_of_all, lambda n: (uniform(n), 60), False),
     "float32": (rebound, lambda n: (2 * uniform(n).astype(np.float32), 40), True),
     "few": (rebound, lambda n: (2 * uniform(n)[:200], 40), False),
     "all_of_it": (all_of_it, lambda n: (uniform(n), 50), False),
