@@ -229,14 +229,25 @@ def test_lowered_thresholds(checks, monkeypatch):
     np.testing.assert_allclose(made, reactant.jit(slope, native="never")(x), rtol=1e-10)
 
 
+FUZZ = ["kernels/test_gradient_fuzz.py", "kernels/test_loops_fuzz.py", "kernels/test_nests_fuzz.py",
+        "kernels/test_source_fuzz.py", "kernels/test_tensors_fuzz.py", "loopnests/test_random_programs.py",
+        "native/test_kernel_fuzz.py"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(1, 9))
-@pytest.mark.parametrize("folder", ["native", "loopnests", "kernels"])
-def test_all_suites_in_this_mode(folder, part):
-    """Every test of native code, those that take long in eight parts, as programs of their own would run them."""
-    root = Path(__file__).parents[2]
+@pytest.mark.parametrize("name", FUZZ)
+def test_fuzz_in_this_mode(name):
+    """Random programs and kernels, as programs of their own would run them."""
+    tests = Path(__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not gpu", f"--part={part}/8",
-         "-k", "not all_suites_in_this_mode", f"tests/{folder}"], cwd=root, capture_output=True, text=True,
-        env={**os.environ, bounds.VARIABLE: "1"}, check=False)
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not gpu", tests / name],
+        cwd=tests.parent, capture_output=True, text=True, env={**os.environ, bounds.VARIABLE: "1"}, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+
+def test_fuzz_is_all_of_it():
+    """The list above names every file of random programs of native code."""
+    tests = Path(__file__).parents[1]
+    found = [p for room in ("kernels", "loopnests", "native") for p in (tests / room).glob("test_*.py")
+             if "fuzz" in p.name or "random" in p.name]
+    assert sorted(FUZZ) == sorted(str(p.relative_to(tests)) for p in found)
