@@ -1,0 +1,216 @@
+"""Exchanges: several arrays at once, one dimension after the other, so that corners come along with borders.
+
+What goes the same way along the same axes travels together, arrays of one dtype in one `collective_permute`.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.communication.blocks import Demand, Grid, Span, positions
+from reactant.communication.emission import Part, Writer, cut
+from reactant.communication.messages import Round, rounds
+from reactant.communication.planning import Plan, part_of
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+from reactant.records import dataclass
+
+
+@dataclass(eq=False)
+class Moving:
+    """A value of which devices have `core` and want `wanted`."""
+
+    value: ir.Value
+    part: Part
+    core: Demand
+    wanted: Demand
+
+
+@dataclass(eq=False)
+class _Turn:
+    """One dimension of one value in an exchange."""
+
+    value: ir.Value
+    starts: np.ndarray
+    """Where what is sent begins,"""
+    dimension: int
+    target: np.ndarray
+    """and where what is wanted does."""
+    length: int
+    where: np.ndarray
+    held: Span
+    """What of it devices have themselves."""
+    rounds: list[Round]
+    arrived: list[ir.Value] = field(default_factory=list)
+
+
+def exchange(w: Writer, plan: Plan, moving: Sequence[Moving]) -> list[Part]:
+    """Write the exchange of some values; their parts then."""
+    values = [m.part.value for m in moving]
+    starts = [list(m.part.starts) for m in moving]
+    left = [sorted(m.wanted.spans) for m in moving]
+    while any(left):
+        axes = next(plan.grids(m.value)[d[0]].axes for m, d in zip(moving, left, strict=True) if d)    # type: ignore
+        turns = {}
+        for k, m in enumerate(moving):
+            d = next((d for d in left[k] if plan.grids(m.value)[d].axes == axes), None)    # type: ignore[union-attr]
+            if d is not None:
+                left[k].remove(d)
+                turns[k] = _turn(plan, m, values[k], starts[k][d], d)
+        _send(w, list(turns.values()), axes)
+        for k, turn in turns.items():
+            values[k], starts[k][turn.dimension] = _assembled(w, turn), turn.target
+    return [Part(v, tuple(s)) for v, s in zip(values, starts, strict=True)]
+
+
+def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: int) -> _Turn:
+    grid, extent = plan.grids(m.value)[d], plan_extent(m.value, d)
+    assert isinstance(grid, Grid) and starts is not None
+    span = m.wanted.spans[d].only(m.wanted.where)
+    if len(m.wanted.spans) > 1:     # what is sent on along other dimensions has to be there
+        span = _alike(span, positions(plan.mesh, grid.axes))
+    target, length = part_of(grid, span)
+    held = m.core.spans[d]
+    found = rounds(plan.mesh, grid, extent, span, d in m.wanted.cyclic, held.within(0, extent))
+    local = Span(np.maximum(span.low, held.low), np.minimum(span.high, held.high))
+    return _Turn(value, starts, d, target, length, span.some, local, found)
+
+
+def _alike(span: Span, place: np.ndarray) -> Span:
+    """The least spans around these that are the same for devices at the same place."""
+    low, high = np.full(place.max() + 1, np.iinfo(np.int64).max), np.full(place.max() + 1, np.iinfo(np.int64).min)
+    np.minimum.at(low, place[span.some], span.low[span.some])
+    np.maximum.at(high, place[span.some], span.high[span.some])
+    none = low > high
+    low[none] = high[none] = 0
+    return Span(low[place], high[place])
+
+
+def plan_extent(value: ir.Value, d: int) -> int:
+    """Elements of a dimension of the whole array."""
+    return shape_of(value)[d]
+
+
+def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
+    """Write the messages of all turns; each learns what has arrived, round by round."""
+    for turn in turns:
+        turn.arrived = [turn.value] * len(turn.rounds)
+    groups: dict[tuple[int, np.dtype], list[tuple[_Turn, int]]] = {}
+    for turn in turns:
+        for k, each in enumerate(turn.rounds):
+            groups.setdefault((each.hop, dtype_of(turn.value)), []).append((turn, k))
+    for (hop, _), sent in groups.items():
+        pieces = [_piece(w, turn, turn.rounds[k]) for turn, k in sent]
+        if hop:
+            pairs = sorted({pair for turn, k in sent for pair in turn.rounds[k].pairs()})
+            pieces = _together(w, pieces, pairs)
+        for (turn, k), piece in zip(sent, pieces, strict=True):
+            turn.arrived[k] = piece
+
+
+def _piece(w: Writer, turn: _Turn, each: Round) -> ir.Value:
+    """What is sent in a round."""
+    return w.window(turn.value, turn.dimension, each.at_source(each.first) - turn.starts, each.most, each.sends())
+
+
+def _together(w: Writer, pieces: Sequence[ir.Value], pairs: Sequence[tuple[int, int]]) -> list[ir.Value]:
+    if len(pieces) == 1:
+        return [w.permute(pieces[0], pairs)]
+    sizes = [int(np.prod(shape_of(p))) for p in pieces]
+    flat = w.permute(ops.concatenate([ops.reshape(p, (n,)) for p, n in zip(pieces, sizes, strict=True)], 0), pairs)
+    ends = np.cumsum(sizes)
+    return [ops.reshape(cut(flat, 0, int(end - n), int(end)), shape_of(p))
+            for p, n, end in zip(pieces, sizes, ends, strict=True)]
+
+
+def _assembled(w: Writer, turn: _Turn) -> ir.Value:
+    """What a device has and what has arrived, in one array."""
+    d, own = turn.dimension, turn.held.some & turn.where
+    made = w.window(turn.value, d, turn.target - turn.starts, turn.length, own) if own.any() else None
+    fixed = [_fixed(turn, each) for each in turn.rounds]
+    if made is not None and all(f is not None for f in fixed) and _apart(fixed, turn.rounds):   # type: ignore[arg-type]
+        return _joined(made, turn, fixed)       # type: ignore[arg-type]
+    place = ops.iota((turn.length,), np.int64, 0)
+    for each, arrived in zip(turn.rounds, turn.arrived, strict=True):
+        offset = each.target - turn.target
+        spread = w.window(arrived, d, -offset, turn.length, each.gets)
+        if made is None:
+            made = spread
+            continue
+        low = ops.broadcast_in_dim(w.table(np.where(each.gets, offset, turn.length)), (turn.length,), ())
+        high = ops.broadcast_in_dim(w.table(np.where(each.gets, offset + each.length, 0)), (turn.length,), ())
+        chosen = ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT"))
+        made = ops.select(ops.broadcast_in_dim(chosen, shape_of(made), (d,)), spread, made)
+    if made is None:
+        shape = shape_of(turn.value)
+        made = w.nothing(shape[:d] + (turn.length,) + shape[d + 1:], dtype_of(turn.value))
+    return made
+
+
+def _fixed(turn: _Turn, each: Round) -> int | None:
+    """Where all devices may put what arrives in a round, those that get nothing or less, too; else None."""
+    offsets = (each.target - turn.target)[each.gets]
+    if not (offsets == offsets[0]).all():
+        return None
+    offset = int(offsets[0])
+    if offset + each.most > turn.length:
+        return None
+    low, high = turn.held.low - turn.target, turn.held.high - turn.target
+    begin = offset + np.where(each.gets, each.length, 0)
+    clash = turn.where & (high > low) & (np.minimum(high, offset + each.most) > np.maximum(low, begin))
+    return None if clash.any() else offset
+
+
+def _apart(offsets: Sequence[int], rounds_: Sequence[Round]) -> bool:
+    """Whether what arrives in rounds never lies over one another."""
+    ordered = sorted((o, o + r.most) for o, r in zip(offsets, rounds_, strict=True))
+    return all(a[1] <= b[0] for a, b in itertools.pairwise(ordered))
+
+
+def _joined(made: ir.Value, turn: _Turn, offsets: Sequence[int]) -> ir.Value:
+    d, at, pieces = turn.dimension, 0, []
+    for offset, each, arrived in sorted(zip(offsets, turn.rounds, turn.arrived, strict=True), key=lambda t: t[0]):
+        if offset > at:
+            pieces.append(cut(made, d, at, offset))
+        pieces.append(arrived)
+        at = offset + each.most
+    if at < turn.length:
+        pieces.append(cut(made, d, at, turn.length))
+    return ops.concatenate(pieces, d) if len(pieces) > 1 else pieces[0]
+
+
+def gathered(w: Writer, plan: Plan, value: ir.Value, part: Part, dimensions: frozenset[int]) -> Part:
+    """A value of which every device has all of some dimensions."""
+    found, starts = part.value, list(part.starts)
+    for d in sorted(dimensions):
+        grid, extent = plan.grids(value)[d], plan_extent(value, d)
+        assert isinstance(grid, Grid) and starts[d] is not None
+        owned = grid.owned(extent)
+        begin, length = part_of(grid, owned)
+        own = w.window(found, d, begin - starts[d], length, owned.some)
+        found = _in_order(w.gather(own, d, grid.axes), d, _runs(w, grid, owned, begin, length))
+        starts[d] = None
+    return Part(found, tuple(starts))
+
+
+def _runs(w: Writer, grid: Grid, owned: Span, begin: np.ndarray, length: int) -> list[tuple[int, int]]:
+    """[begin, end) in what was gathered of all elements, in order."""
+    found: list[tuple[int, int]] = []
+    for place, device in enumerate(w.groups(grid.axes)[0]):
+        low, high = int(owned.low[device]), int(owned.high[device])
+        if high > low:
+            at = place * length + low - int(begin[device])
+            if found and found[-1][1] == at:
+                found[-1] = (found[-1][0], at + high - low)
+            else:
+                found.append((at, at + high - low))
+    return found
+
+
+def _in_order(x: ir.Value, d: int, runs: Sequence[tuple[int, int]]) -> ir.Value:
+    pieces = [cut(x, d, low, high) for low, high in runs]
+    return ops.concatenate(pieces, d) if len(pieces) != 1 else pieces[0]

@@ -1,0 +1,217 @@
+"""The program of one device, op by op after a plan."""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.communication.declare import rule_of
+from reactant.communication.emission import Part, Writer
+from reactant.communication.exchange import Moving, exchange, gathered
+from reactant.communication.planning import Plan
+from reactant.ir import attributes as attr
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.records import dataclass
+
+
+@dataclass(eq=False)
+class Window:
+    """Where one dimension of a part is wanted, how long, and in whose blocks."""
+
+    starts: np.ndarray
+    length: int
+    axes: tuple[str, ...]
+
+
+class LocalProgram:
+    """Writes blocks of ops for one device; `parts` knows what has been written of the values of the program."""
+
+    def __init__(self, plan: Plan, writer: Writer) -> None:
+        self.plan, self.w = plan, writer
+        self.parts: dict[ir.Value, Part] = {}
+        self.whole: dict[tuple[ir.Value, frozenset[int]], Part] = {}
+
+    # ---- what has been written ------------------------------------------------------------------------------------
+
+    def windows(self, value: ir.Value) -> dict[int, Window]:
+        """What is to be computed of a value, dimension by dimension."""
+        demand = self.plan.of(value).demand
+        assert demand is not None
+        starts, shape = self.plan.part(value, demand)
+        grids = self.plan.grids(value)
+        return {d: Window(s, shape[d], g.axes) for d, (s, g) in enumerate(zip(starts, grids, strict=True))
+                if s is not None and g is not None}
+
+    def where(self, value: ir.Value) -> np.ndarray:
+        """Which devices compute a value."""
+        demand = self.plan.of(value).demand
+        assert demand is not None
+        return demand.where
+
+    def local_shape(self, value: ir.Value, windows: Mapping[int, Window]) -> tuple[int, ...]:
+        return tuple(windows[d].length if d in windows else n for d, n in enumerate(shape_of(value)))
+
+    def part(self, value: ir.Value, windows: Mapping[int, Window]) -> Part:
+        """What there is of a value, gathered along the dimensions that are wanted as a whole."""
+        value = self.plan.axes.resolved(value)
+        whole = frozenset(d for d, g in self.plan.divided(value).items()
+                          if d not in windows or windows[d].axes != g.axes)
+        return self.whole[value, whole] if whole else self.parts[value]
+
+    def view(self, value: ir.Value, windows: Mapping[int, Window], where: np.ndarray,
+             cyclic: frozenset[int] = frozenset()) -> ir.Value:
+        """A value's elements in some windows; dimensions that have none as a whole."""
+        part = self.part(value, windows)
+        found = part.value
+        for d, window in windows.items():
+            starts = part.starts[d]
+            if starts is None and d in cyclic:
+                found, starts = self._turned(found, d, window, where)
+            offsets = window.starts if starts is None else window.starts - starts
+            found = self.w.window(found, d, offsets, window.length, where)
+        return found
+
+    def _turned(self, x: ir.Value, d: int, window: Window, where: np.ndarray) -> tuple[ir.Value, np.ndarray]:
+        """A dimension that every device has, going on at both ends with what is at the other."""
+        extent = shape_of(x)[d]
+        low = int(window.starts[where].min()) // extent if where.any() else 0
+        high = -(-int((window.starts[where] + window.length).max()) // extent) if where.any() else 1
+        copies = max(high - low, 1)
+        return ops.concatenate([x] * copies, d) if copies > 1 else x, np.full(len(where), low * extent)
+
+    # ---- writing --------------------------------------------------------------------------------------------------
+
+    def result(self, value: ir.Value, made: ir.Value) -> Part:
+        """What has been written, as the part that was planned."""
+        demand = self.plan.of(value).demand
+        assert demand is not None
+        starts, shape = self.plan.part(value, demand)
+        assert shape_of(made) == shape, (shape_of(made), shape)
+        return Part(made, tuple(starts))
+
+    def on_whole(self, op: ir.Operation) -> list[Part]:
+        """An op as it is, on whole operands."""
+        mapping = {v: self.view(v, {}, self.plan.everyone) for v in {*op.operands, *captured(op)}}
+        copy = modules.clone_with(op, dict(mapping))
+        return [Part(v, (None,) * len(shape_of(v))) for v in copy.results]
+
+    def clone(self, op: ir.Operation, operands: Sequence[ir.Value], shapes: Sequence[tuple[int, ...]],
+              attributes: Mapping[str, ir.Attribute] | None = None) -> list[ir.Value]:
+        """An op on other operands, with results of other shapes."""
+        types = [tensor_type(s, dtype_of(r)) for s, r in zip(shapes, op.results, strict=True)]
+        made = ir.Operation.create(op.name, results=types, operands=list(operands), attributes={
+            **{a: op.attributes[a] for a in op.attributes}, **(attributes or {})}, regions=len(op.regions))
+        for region, old in zip(made.regions, op.regions, strict=True):
+            _copy_region(region, old)
+        return list(made.results)
+
+    def reduced(self, op: ir.Operation, inputs: Sequence[ir.Value], inits: Sequence[ir.Value]) -> list[ir.Value]:
+        """Arrays reduced along their first dimension as an op does it."""
+        return self.clone(op, [*inputs, *inits], [shape_of(x)[1:] for x in inputs],
+                          {"dimensions": attr.integers((0,))})
+
+    def write_block(self, block: ir.Block) -> None:
+        """Write the ops of a block; values that are moved are exchanged together, as many as can be."""
+        levels = Levels(self.plan, block)
+        for k, written in enumerate(levels.ops):
+            if k == 0:
+                self._finish(block.arguments)
+                for argument in block.arguments:
+                    if argument in self.parts and self.plan.of(argument).moved is None:
+                        self._gather(argument)
+            for op in written:
+                self._write(op)
+            self._finish([r for op in written for r in op.results])
+
+    def _finish(self, values: Sequence[ir.Value]) -> None:
+        """Exchange and gather what is wanted so of values that have been written."""
+        own = [v for v in values if v not in self.plan.axes.same and v in self.parts]
+        moved = [v for v in own if self.plan.of(v).moved is not None]
+        self._exchange(moved)
+        for value in moved:
+            self._gather(value)
+
+    def _gather(self, value: ir.Value) -> None:
+        for dimensions in self.plan.of(value).gathered:
+            self.whole[value, dimensions] = gathered(self.w, self.plan, value, self.parts[value], dimensions)
+
+    def _write(self, op: ir.Operation) -> None:
+        asked = [r not in self.plan.axes.same and self.plan.of(r).demand is not None for r in op.results]
+        if not any(asked) and len(op.results):
+            return
+        with op.location:
+            for result, part in zip(op.results, rule_of(op).emit(self, op), strict=True):
+                if result not in self.plan.axes.same:
+                    self.parts[result] = part
+                    if self.plan.of(result).demand is not None and self.plan.of(result).moved is None:
+                        self._gather(result)
+
+    def _exchange(self, values: Sequence[ir.Value]) -> None:
+        moving = []
+        for value in values:
+            placed = self.plan.of(value)
+            assert placed.moved is not None and placed.demand is not None
+            moving.append(Moving(value, self.parts[value], placed.demand, placed.moved))
+        for each, part in zip(moving, exchange(self.w, self.plan, moving), strict=True):
+            self.parts[each.value] = part
+            self.plan.of(each.value).demand = each.wanted
+
+
+class Levels:
+    """The ops of a block in the order in which they are written: those that need no exchange, those that need one..."""
+
+    def __init__(self, plan: Plan, block: ir.Block) -> None:
+        self.plan = plan
+        self.level: dict[ir.Value, int] = {}
+        self.ops: list[list[ir.Operation]] = [[]]
+        for argument in block.arguments:
+            self.level[argument] = 0
+        for each in block.operations:
+            op = each.operation
+            if op.name in ("stablehlo.return", "func.return"):
+                continue
+            level = max((self._after(v) for v in {*op.operands, *captured(op)}), default=0)
+            while len(self.ops) <= level:
+                self.ops.append([])
+            self.ops[level].append(op)
+            for result in op.results:
+                self.level[result] = level
+
+    def _after(self, value: ir.Value) -> int:
+        value = self.plan.axes.resolved(value)
+        if value not in self.level:
+            return 0
+        is_argument = not isinstance(value.owner, ir.Operation) and isinstance(value.owner, ir.Block)
+        return self.level[value] + (self.plan.of(value).moved is not None and not is_argument)
+
+
+def captured(op: ir.Operation) -> list[ir.Value]:
+    """Values from around an op that its regions read."""
+    if not len(op.regions):
+        return []
+    inside: set[ir.Value] = set()
+    read: list[ir.Value] = []
+    for region in op.regions:
+        for block in region:
+            inside.update(block.arguments)
+    for each in modules.walk(op):
+        inside.update(each.results)
+        for region in each.regions:
+            for block in region:
+                inside.update(block.arguments)
+        read += each.operands
+    return [v for v in dict.fromkeys(read) if v not in inside]
+
+
+def _copy_region(into: ir.Region, old: ir.Region) -> None:
+    for block in old:
+        types = [a.type for a in block.arguments]
+        made = into.blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
+        mapping = dict(zip(block.arguments, made.arguments, strict=True))
+        with ir.InsertionPoint(made):
+            for op in block.operations:
+                modules.clone_with(op.operation, mapping)
+
+

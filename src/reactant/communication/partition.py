@@ -1,0 +1,117 @@
+"""A program for one device as one for a mesh: who has what, what is needed where, and the program of each device.
+
+`partition` gives a module whose `@main` is one `sdy.manual_computation` over all axes of the mesh: inside are ops on
+parts of arrays and collectives, nothing for XLA's partitioner to decide.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+import reactant.communication.rules  # noqa: F401 - declares the rules
+from reactant.communication.axes import propagate
+from reactant.communication.blocks import Grid
+from reactant.communication.emission import Part, Writer
+from reactant.communication.local_program import LocalProgram, Window
+from reactant.communication.planning import Plan, Wanted
+from reactant.communication.sharding import MeshShape, Sharding
+from reactant.ir import creation, modules
+from reactant.ir.context import building
+from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.records import dataclass
+
+
+@dataclass(eq=False)
+class Partitioned:
+    """A program for a mesh. Arguments and results that are divided have the shapes that they have at rest."""
+
+    module: ir.Module
+    inputs: tuple[Sharding, ...]
+    outputs: tuple[Sharding, ...]
+
+
+def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
+              outputs: Sequence[Sharding | None] | None = None) -> Partitioned:
+    """Divide a program of static shapes, whose `@main` calls nothing, on a mesh.
+
+    inputs: how each argument is spread; None: as suits the program. outputs: the same for results.
+    The module stays as it is. Raises `NotPartitioned` where an op only works on one device.
+    """
+    with building():
+        main = modules.function(module)
+        block = main.regions[0].blocks[0]
+        given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
+        axes = propagate(block, given)
+        plan = Plan(mesh, axes)
+        for argument in block.arguments:
+            plan.place(argument, plan.at_rest(argument))
+        plan.place_block(block)
+        returned = list(block.operations[len(block.operations) - 1].operands)
+        results = [s or Sharding(tuple(axes[v])) for v, s in
+                   zip(returned, outputs or [None] * len(returned), strict=True)]
+        for value, sharding in zip(returned, results, strict=True):
+            plan.need(value, plan.everyone, {d: Wanted(g.owned(shape_of(value)[d]), g)
+                                             for d, g in at_rest(mesh, sharding, shape_of(value)).items()})
+        plan.plan_block(block)
+        plan.settle_arguments(block)
+        taken = [Sharding(tuple(axes[a])) for a in block.arguments]
+        return Partitioned(_written(plan, block, taken, results), tuple(taken), tuple(results))
+
+
+def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Sequence[Sharding]) -> ir.Module:
+    mesh, returned = plan.mesh, list(block.operations[len(block.operations) - 1].operands)
+    made = ir.Module.create()
+
+    def types(values: Sequence[ir.Value], shardings: Sequence[Sharding], whole: bool) -> list[ir.Type]:
+        return [tensor_type((s.padded if whole else s.block)(mesh, shape_of(v)), dtype_of(v))
+                for v, s in zip(values, shardings, strict=True)]
+    arguments = list(block.arguments)
+    outer, inner = types(arguments, taken, True), types(arguments, taken, False)
+    ends = types(returned, results, True)
+    with ir.InsertionPoint(made.body):
+        main = creation.create("func.func", [], [], {
+            "sym_name": ir.StringAttr.get("main"), "sym_visibility": ir.StringAttr.get("public"),
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(outer, ends))}, 1)
+    entry = main.regions[0].blocks.append(*outer, arg_locs=[ir.Location.unknown()] * len(outer))
+    with ir.InsertionPoint(entry):
+        manual = creation.create("sdy.manual_computation", ends, list(entry.arguments), {
+            "in_shardings": _attribute(mesh, taken), "out_shardings": _attribute(mesh, results),
+            "manual_axes": ir.Attribute.parse("#sdy<manual_axes{" + ", ".join(f'"{n}"' for n in mesh.names) + "}>")}, 1)
+        creation.create("func.return", [], list(manual.results))
+    local = manual.regions[0].blocks.append(*inner, arg_locs=[ir.Location.unknown()] * len(inner))
+    with ir.InsertionPoint(local):
+        top = creation.create("sdy.return", [], [])
+        with ir.InsertionPoint(top):
+            anchor = creation.create("stablehlo.constant", [tensor_type((), np.dtype(bool))], [], {
+                "value": ir.DenseElementsAttr.get_splat(tensor_type((), np.dtype(bool)), ir.BoolAttr.get(False))})
+            program = LocalProgram(plan, Writer(mesh, anchor.operation))
+            for argument, sharding, value in zip(arguments, taken, local.arguments, strict=True):
+                grids = at_rest(mesh, sharding, shape_of(argument))
+                program.parts[argument] = Part(value, tuple(
+                    grids[d].begin if d in grids else None for d in range(len(shape_of(argument)))))
+            program.write_block(block)
+            found = []
+            for value, sharding in zip(returned, results, strict=True):
+                windows = {d: Window(g.begin, g.block, g.axes)
+                           for d, g in at_rest(mesh, sharding, shape_of(value)).items()}
+                found.append(program.view(value, windows, plan.everyone))
+            creation.create("sdy.return", [], found)
+        top.operation.erase()
+        anchor.operation.erase()
+    return made
+
+
+def at_rest(mesh: MeshShape, sharding: Sharding, shape: Sequence[int]) -> dict[int, Grid]:
+    """The blocks of the divided dimensions of an array at rest."""
+    return {d: Grid.at_rest(mesh, a, shape[d]) for d, a in enumerate(sharding.axes) if a}
+
+
+def _attribute(mesh: MeshShape, shardings: Sequence[Sharding]) -> ir.Attribute:
+    named = ", ".join(f'"{n}"={k}' for n, k in zip(mesh.names, mesh.sizes, strict=True))
+    each = []
+    for sharding in shardings:
+        dimensions = ["{" + ", ".join(f'"{a}"' for a in axes) + "}" for axes in sharding.axes]
+        each.append(f"<mesh<[{named}]>, [{', '.join(dimensions)}]>")
+    return ir.Attribute.parse(f"#sdy.sharding_per_value<[{', '.join(each)}]>")

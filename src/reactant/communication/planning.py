@@ -1,0 +1,205 @@
+"""What every device computes of every value, and where parts move: decided before any op is written.
+
+A block of ops is gone through from its end. What is needed of a value follows from who reads it; a rule says what that
+takes of its operands. So the borders that a stencil reads are asked of its operands, and theirs, up to arrays that are
+there: the arguments of the program or of a loop's body. A value whose parts would be much bigger than a block is
+*moved*: devices compute what they own of it, and get from one another what they need beside.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from functools import partial
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.communication.axes import Axes
+from reactant.communication.blocks import Demand, Grid, Span
+from reactant.communication.declare import rule_of
+from reactant.communication.sharding import MeshShape
+from reactant.ir.types import shape_of
+from reactant.records import dataclass
+
+SMALL = 4
+"""Elements by which a part may always exceed a block."""
+
+
+@dataclass(eq=False)
+class Wanted:
+    """What is wanted of one dimension: elements, and blocks that they belong to."""
+
+    span: Span
+    grid: Grid
+
+
+@dataclass(eq=False)
+class Placed:
+    """What is known of one value."""
+
+    grids: list[Grid | None]
+    demand: Demand | None = None
+    moved: Demand | None = None
+    """What is needed of a value of which devices compute `demand`, what they own."""
+    gathered: set[frozenset[int]] = field(default_factory=set)
+    """Which dimensions are wanted as a whole, by whom."""
+
+
+class Plan:
+    """The plan of a program on a mesh."""
+
+    def __init__(self, mesh: MeshShape, axes: Axes) -> None:
+        self.mesh, self.axes = mesh, axes
+        self.everyone = np.ones(mesh.devices, bool)
+        self.placed: dict[ir.Value, Placed] = {}
+        self.free = Grid((), *(np.zeros(0),) * 4)
+        """Stands for blocks that are still to be chosen."""
+
+    def of(self, value: ir.Value) -> Placed:
+        """What is known of a value."""
+        return self.placed[self.axes.resolved(value)]
+
+    def grids(self, value: ir.Value) -> list[Grid | None]:
+        return self.of(value).grids
+
+    def divided(self, value: ir.Value) -> dict[int, Grid]:
+        """The dimensions of a value that some axes divide."""
+        return {d: g for d, g in enumerate(self.grids(value)) if g is not None}
+
+    # ---- blocks ---------------------------------------------------------------------------------------------------
+
+    def at_rest(self, value: ir.Value) -> list[Grid | None]:
+        """The blocks in which a value rests."""
+        return [Grid.at_rest(self.mesh, a, n) if a else None
+                for a, n in zip(self.axes[value], shape_of(value), strict=True)]
+
+    def place(self, value: ir.Value, grids: list[Grid | None]) -> None:
+        self.placed[value] = Placed(grids)
+
+    def place_block(self, block: ir.Block) -> None:
+        """Choose the blocks of all values in it, operands first."""
+        for op in block.operations:
+            operation = op.operation
+            rule = rule_of(operation)
+            rule.enter(self, operation)
+            for result in operation.results:
+                if result not in self.axes.same:
+                    self.place(result, [rule.grid(self, operation, result, d) if a else None
+                                        for d, a in enumerate(self.axes[result])])
+
+    # ---- what is needed -------------------------------------------------------------------------------------------
+
+    def need(self, value: ir.Value, where: np.ndarray, wanted: Mapping[int, Wanted],
+             cyclic: frozenset[int] = frozenset()) -> None:
+        """Say that devices need elements of a value: of a dimension that is not in `wanted`, all."""
+        placed, extents = self.of(value), shape_of(value)
+        for d, grid in enumerate(placed.grids):
+            if grid is self.free:
+                placed.grids[d] = wanted[d].grid if d in wanted and wanted[d].grid is not self.free else \
+                    Grid.at_rest(self.mesh, self.axes[value][d], extents[d])
+        whole = frozenset(d for d, g in enumerate(placed.grids)
+                          if g is not None and (d not in wanted or wanted[d].grid.axes != g.axes))
+        if whole:
+            placed.gathered.add(whole)
+            where = self.everyone
+        spans = {}
+        for d, grid in enumerate(placed.grids):
+            if grid is not None:
+                if d in whole:
+                    spans[d] = grid.owned(extents[d])
+                else:
+                    spans[d] = wanted[d].span if d in cyclic else wanted[d].span.within(0, extents[d])
+        if spans:
+            some = np.logical_and.reduce([s.some for s in spans.values()]) & where
+            if not some.any():
+                return
+            where = some
+        new = Demand(where, spans, frozenset(d for d in cyclic if d in spans and d not in whole))
+        placed.demand = new if placed.demand is None else placed.demand.joined(new)
+
+    def owned(self, value: ir.Value) -> Demand:
+        """What devices own of a value."""
+        return Demand(self.everyone, {d: g.owned(shape_of(value)[d]) for d, g in self.divided(value).items()})
+
+    def settle(self, value: ir.Value, movable: bool, goes_round: Callable[[int], bool]) -> Demand | None:
+        """All that is needed of a value is known: whether it is moved. What of it is computed."""
+        placed = self.of(value)
+        demand = placed.demand
+        if demand is None or not demand.spans:
+            return demand
+        owned, extents = self.owned(value), shape_of(value)
+        # around the end only where that is asked for
+        turned = frozenset(d for d in demand.cyclic if demand.spans[d].only(demand.where).leaves(extents[d]))
+        demand.cyclic = turned
+        apart = not all(goes_round(d) for d in turned)
+        for d, span in demand.spans.items():
+            grid = placed.grids[d]
+            assert grid is not None
+            own = span.only(demand.where)
+            if not movable:
+                apart |= not owned.spans[d].covers(own)
+            elif own.some.any():
+                beyond = max(int((grid.begin - own.low)[own.some].max()), int((own.high - grid.end)[own.some].max()))
+                apart |= beyond > max(grid.block // 2, SMALL)
+        if apart:
+            placed.moved, placed.demand = demand, owned
+        return placed.demand
+
+    def plan_block(self, block: ir.Block) -> None:
+        """Go through a block whose results' demands are known."""
+        for op in reversed(list(block.operations)):
+            operation = op.operation
+            rule = rule_of(operation)
+            if operation.name in ("stablehlo.return", "func.return"):
+                continue
+            around = partial(rule.goes_round, operation)
+            demands = [None if r in self.axes.same else self.settle(r, self.movable(operation), around)
+                       for r in operation.results]
+            if any(d is not None for d in demands) or any(r in self.axes.same for r in operation.results):
+                rule.demand(self, operation, demands)
+
+    def settle_arguments(self, block: ir.Block) -> None:
+        """Devices are given what they own of a block's arguments; what else is needed of them is moved."""
+        for argument in block.arguments:
+            if argument not in self.axes.same:
+                self.settle(argument, False, lambda d: False)
+                self.of(argument).demand = self.owned(argument)
+
+    def movable(self, op: ir.Operation) -> bool:
+        """Whether more than what devices own can be computed of an op's results."""
+        return op.name not in ("stablehlo.while", "stablehlo.if", "stablehlo.case")
+
+    # ---- parts ----------------------------------------------------------------------------------------------------
+
+    def part(self, value: ir.Value, demand: Demand) -> tuple[list[np.ndarray | None], tuple[int, ...]]:
+        """Where the parts of a value begin that hold what is demanded, and their shape."""
+        starts: list[np.ndarray | None] = []
+        shape = list(shape_of(value))
+        for d, grid in enumerate(self.grids(value)):
+            if grid is None:
+                starts.append(None)
+                continue
+            span = demand.spans[d].only(demand.where)
+            begin, length = part_of(grid, span)
+            starts.append(begin)
+            shape[d] = length
+        return starts, tuple(shape)
+
+
+def part_of(grid: Grid, span: Span) -> tuple[np.ndarray, int]:
+    """Where parts begin, at the same distance from each block, so that they hold a span; and how long they are."""
+    some = span.some
+    if not some.any():
+        return grid.begin, 0
+    starts = grid.begin - int((grid.begin - span.low)[some].max())
+    return starts, int((span.high - starts)[some].max())
+
+
+def wanted_like(grids: Sequence[Grid | None], demand: Demand, dimensions: Mapping[int, int]) -> dict[int, Wanted]:
+    """What is wanted of an operand whose dimensions are some of the result's: {its own: the result's}."""
+    found = {}
+    for own, other in dimensions.items():
+        grid = grids[other]
+        if grid is not None:
+            found[own] = Wanted(demand.spans[other], grid)
+    return found

@@ -1,0 +1,152 @@
+"""Loops and branches: their regions are written for one device, too."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.communication.axes import Tie
+from reactant.communication.blocks import Demand, Grid
+from reactant.communication.declare import Rule, rule
+from reactant.communication.emission import Part
+from reactant.communication.local_program import LocalProgram, Window
+from reactant.communication.planning import Plan, Wanted, part_of
+from reactant.ir import creation
+from reactant.ir.types import dtype_of, shape_of, tensor_type
+
+
+def _terminator(block: ir.Block) -> ir.Operation:
+    return block.operations[len(block.operations) - 1].operation
+
+
+def want_owned(plan: Plan, value: ir.Value, like: ir.Value) -> None:
+    """Ask of a value what devices own of another one of its shape."""
+    wanted = {d: Wanted(g.owned(shape_of(like)[d]), g) for d, g in plan.divided(like).items()}
+    plan.need(value, plan.everyone, wanted)
+
+
+def owned_windows(plan: Plan, value: ir.Value) -> dict[int, Window]:
+    """Where the parts are that devices own of a value."""
+    return {d: Window(*part_of(g, g.owned(shape_of(value)[d])), g.axes) for d, g in plan.divided(value).items()}
+
+
+@rule("while")
+class While(Rule):
+    """Carried values are what devices own; what no iteration changes is not carried."""
+
+    def carried(self, plan: Plan, op: ir.Operation) -> list[int]:
+        return [k for k, r in enumerate(op.results) if r not in plan.axes.same]
+
+    def ties(self, op: ir.Operation) -> Iterable[Tie]:
+        condition, body = (region.blocks[0] for region in op.regions)
+        returned = list(_terminator(body).operands)
+        for k, result in enumerate(op.results):
+            for d in range(len(shape_of(result))):
+                yield [(op.operands[k], d), (body.arguments[k], d), (returned[k], d), (condition.arguments[k], d),
+                       (result, d)]
+
+    def enter(self, plan: Plan, op: ir.Operation) -> None:
+        condition, body = (region.blocks[0] for region in op.regions)
+        for k in self.carried(plan, op):
+            rest = plan.at_rest(op.results[k])
+            grids = [r if g is plan.free or g is None or r is None or g.axes != r.axes else g
+                     for g, r in zip(plan.grids(op.operands[k]), rest, strict=True)]
+            for value in (condition.arguments[k], body.arguments[k], op.results[k]):
+                plan.place(value, list(grids))
+        plan.place_block(condition)
+        plan.place_block(body)
+
+    def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
+        return plan.grids(result)[dimension]
+
+    def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
+        condition, body = (region.blocks[0] for region in op.regions)
+        for k in self.carried(plan, op):
+            if plan.of(op.results[k]).demand is None:
+                plan.of(op.results[k]).demand = plan.owned(op.results[k])
+            want_owned(plan, _terminator(body).operands[k], op.results[k])
+        plan.need(_terminator(condition).operands[0], plan.everyone, {})
+        for block in (condition, body):
+            plan.plan_block(block)
+            plan.settle_arguments(block)
+        for k in self.carried(plan, op):
+            want_owned(plan, op.operands[k], op.results[k])
+
+    def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
+        plan, carried = program.plan, self.carried(program.plan, op)
+        results = [op.results[k] for k in carried]
+        windows = [owned_windows(plan, r) for r in results]
+        inits = [program.view(op.operands[k], w, plan.everyone) for k, w in zip(carried, windows, strict=True)]
+        types = [x.type for x in inits]
+        made = creation.create("stablehlo.while", types, inits, regions=2)
+        for region, old in zip(made.regions, op.regions, strict=True):
+            block = region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
+            inner, returned = old.blocks[0], list(_terminator(old.blocks[0]).operands)
+            for k, argument, result in zip(carried, block.arguments, results, strict=True):
+                program.parts[inner.arguments[k]] = part_owned(plan, result, argument)
+            with ir.InsertionPoint(block):
+                program.write_block(inner)
+                if len(returned) == 1 and region == made.regions[0]:
+                    given = [program.view(returned[0], {}, plan.everyone)]
+                else:
+                    given = [program.view(returned[k], w, plan.everyone) for k, w in zip(carried, windows, strict=True)]
+                creation.create("stablehlo.return", [], given)
+        parts = dict(zip(carried, made.results, strict=True))
+        return [part_owned(plan, r, parts[k]) if k in parts else Part(op.operands[k], ())
+                for k, r in enumerate(op.results)]
+
+
+def part_owned(plan: Plan, value: ir.Value, made: ir.Value) -> Part:
+    """What has been written of a value, as the part that devices own."""
+    windows = owned_windows(plan, value)
+    return Part(made, tuple(windows[d].starts if d in windows else None for d in range(len(shape_of(value)))))
+
+
+@rule("if", "case")
+class Branch(Rule):
+    """The results of branches are what devices own of them."""
+
+    def ties(self, op: ir.Operation) -> Iterable[Tie]:
+        returned = [list(_terminator(region.blocks[0]).operands) for region in op.regions]
+        for k, result in enumerate(op.results):
+            for d in range(len(shape_of(result))):
+                yield [(result, d), *((r[k], d) for r in returned)]
+
+    def enter(self, plan: Plan, op: ir.Operation) -> None:
+        for region in op.regions:
+            plan.place_block(region.blocks[0])
+
+    def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
+        k = list(op.results).index(result)
+        for region in op.regions:
+            found = plan.grids(_terminator(region.blocks[0]).operands[k])[dimension]
+            if found is not None and found is not plan.free and found.axes == plan.axes[result][dimension]:
+                return found
+        return plan.at_rest(result)[dimension]
+
+    def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
+        for result in op.results:
+            if plan.of(result).demand is None:
+                plan.of(result).demand = plan.owned(result)
+        for region in op.regions:
+            block = region.blocks[0]
+            for value, result in zip(_terminator(block).operands, op.results, strict=True):
+                want_owned(plan, value, result)
+            plan.plan_block(block)
+        plan.need(op.operands[0], plan.everyone, {})
+
+    def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
+        plan = program.plan
+        windows = [owned_windows(plan, r) for r in op.results]
+        types = [tensor_type(program.local_shape(r, w), dtype_of(r)) for r, w in zip(op.results, windows, strict=True)]
+        chooser = program.view(op.operands[0], {}, plan.everyone)
+        made = creation.create(op.name, types, [chooser], regions=len(op.regions))
+        for region, old in zip(made.regions, op.regions, strict=True):
+            inner = old.blocks[0]
+            with ir.InsertionPoint(region.blocks.append()):
+                program.write_block(inner)
+                creation.create("stablehlo.return", [], [
+                    program.view(v, w, plan.everyone)
+                    for v, w in zip(_terminator(inner).operands, windows, strict=True)])
+        return [part_owned(plan, r, v) for r, v in zip(op.results, made.results, strict=True)]
+

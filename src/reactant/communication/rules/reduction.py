@@ -1,0 +1,142 @@
+"""Reductions: each device reduces what it owns, the partial results are combined."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxlib.mlir import ir
+
+from reactant.communication.axes import Tie
+from reactant.communication.blocks import Demand, Grid
+from reactant.communication.declare import Rule, rule
+from reactant.communication.emission import Part
+from reactant.communication.local_program import LocalProgram, Window
+from reactant.communication.planning import Plan, Wanted, part_of, wanted_like
+from reactant.ir import attributes as attr
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+
+SUMS = {"stablehlo.add": "add"}
+"""Reductions by one op that `all_reduce` does everywhere; NaN is lost there by maxima, and bits are not known."""
+FEW = 1 << 12
+"""Elements of partial results up to which all of them go to every device, to be reduced there."""
+
+
+@rule("reduce")
+class Reduce(Rule):
+    """Any number of arrays by any function."""
+
+    def kept(self, op: ir.Operation) -> dict[int, int]:
+        """{dimension of the operands: the one of the results that it is}."""
+        gone = attr.decode(op.attributes["dimensions"])
+        return {d: r for r, d in enumerate(d for d in range(len(shape_of(op.operands[0]))) if d not in gone)}
+
+    def ties(self, op: ir.Operation) -> Iterable[Tie]:
+        inputs = list(op.operands)[:len(op.results)]
+        for d in range(len(shape_of(inputs[0]))):
+            yield [(x, d) for x in inputs]
+        for d, r in self.kept(op).items():
+            yield [(inputs[0], d), *((v, r) for v in op.results)]
+
+    def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
+        for d, r in self.kept(op).items():
+            if r == dimension:
+                found = plan.grids(op.operands[0])[d]
+                return found if found is plan.free or found is not None and \
+                    found.axes == plan.axes[result][dimension] else plan.free
+        return None
+
+    def goes_round(self, op: ir.Operation, dimension: int) -> bool:
+        return True
+
+    def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
+        demand = _joined(demands)
+        kept, inputs = self.kept(op), list(op.operands)[:len(op.results)]
+        grids = next(plan.grids(r) for r, d in zip(op.results, demands, strict=True) if d is not None)
+        reduced = _reduced(plan, op, kept)
+        where = plan.everyone if reduced else demand.where
+        wanted = wanted_like(grids, demand, kept)
+        for d, grid in reduced.items():
+            wanted[d] = Wanted(grid.owned(shape_of(inputs[0])[d]), grid)
+        cyclic = frozenset(d for d, r in kept.items() if r in demand.cyclic)
+        for x in inputs:
+            plan.need(x, where, wanted, cyclic)
+        for init in list(op.operands)[len(inputs):]:
+            plan.need(init, where, {})
+
+    def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
+        plan, kept = program.plan, self.kept(op)
+        count = len(op.results)
+        inputs, inits = list(op.operands)[:count], list(op.operands)[count:]
+        known = next(r for r in op.results if plan.of(r).demand is not None)
+        windows, reduced = program.windows(known), _reduced(plan, op, kept)
+        where = plan.everyone if reduced else program.where(known)
+        mine = {d: windows[r] for d, r in kept.items() if r in windows}
+        for d, grid in reduced.items():
+            mine[d] = Window(*part_of(grid, grid.owned(shape_of(inputs[0])[d])), grid.axes)
+        starts = [program.view(init, {}, where) for init in inits]
+        parts = [program.view(x, mine, where, frozenset(mine)) for x in inputs]
+        for d, grid in reduced.items():
+            parts = only_owned(program, parts, starts, d, grid, shape_of(inputs[0])[d], mine[d])
+        gone = attr.decode(op.attributes["dimensions"])
+        shape = tuple(n for d, n in enumerate(shape_of(parts[0])) if d not in gone)
+        made = program.clone(op, [*parts, *starts], [shape] * count)
+        axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in reduced.values()))
+        if axes:
+            made = _combined(program, op, made, starts, axes)
+        return [program.result(r, m) if plan.of(r).demand is not None else Part(m, (None,) * len(shape))
+                for r, m in zip(op.results, made, strict=True)]
+
+
+def _joined(demands: Sequence[Demand | None]) -> Demand:
+    found = None
+    for demand in demands:
+        if demand is not None:
+            found = demand if found is None else found.joined(demand)
+    assert found is not None
+    return found
+
+
+def _reduced(plan: Plan, op: ir.Operation, kept: dict[int, int]) -> dict[int, Grid]:
+    """The dimensions that are reduced and divided: as the first operand is."""
+    grids = plan.grids(op.operands[0])
+    for d, grid in enumerate(grids):
+        if grid is plan.free and d not in kept:
+            grids[d] = plan.at_rest(op.operands[0])[d]
+    return {d: g for d, g in enumerate(grids) if g is not None and d not in kept}
+
+
+def only_owned(program: LocalProgram, parts: list[ir.Value], starts: Sequence[ir.Value], d: int, grid: Grid,
+                extent: int, window: Window) -> list[ir.Value]:
+    """Parts with what a reduction begins with in place of what a device does not own."""
+    owned = grid.owned(extent)
+    if ((owned.low == window.starts) & (owned.high == window.starts + window.length)).all():
+        return parts
+    place, shape = program.w.places(window.starts, window.length), shape_of(parts[0])
+    low, high = (ops.broadcast_in_dim(program.w.table(t), (window.length,), ()) for t in (owned.low, owned.high))
+    own = ops.broadcast_in_dim(ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT")), shape, (d,))
+    return [ops.select(own, x, ops.broadcast_in_dim(init, shape, ())) for x, init in zip(parts, starts, strict=True)]
+
+
+def _combined(program: LocalProgram, op: ir.Operation, made: Sequence[ir.Value], starts: Sequence[ir.Value],
+              axes: tuple[str, ...]) -> list[ir.Value]:
+    """The results of all devices along some axes in one."""
+    kind, shape = _single(op), shape_of(made[0])
+    if kind == "add" and dtype_of(made[0]).kind != "b" and _is_zero(op.operands[1]):
+        return [program.w.combined(made[0], kind, axes)]
+    gathered = [program.w.gather(ops.reshape(m, (1, *shape)), 0, axes) for m in made]
+    return program.reduced(op, gathered, starts)
+
+
+def _single(op: ir.Operation) -> str | None:
+    """The op that a reduction of one array is by."""
+    body = list(op.regions[0].blocks[0].operations)
+    if len(op.results) != 1 or len(body) != 2:
+        return None
+    return SUMS.get(body[0].operation.name) if set(body[0].operation.operands) == set(
+        op.regions[0].blocks[0].arguments) else None
+
+
+def _is_zero(init: ir.Value) -> bool:
+    value = ops.constant_value(init)
+    return value is not None and bool(value == 0)
+
