@@ -1,0 +1,302 @@
+"""What a compiled program sends between devices: its collectives and their bytes, read from XLA's text of it.
+
+    traffic(jax.jit(f).lower(x).compile().as_text()).bytes
+
+Bytes are those that cross from one device to another, summed over all devices, of the ring algorithms: with k devices
+in a group, each of which gives B bytes,
+
+    all-gather             (k - 1) k B        each receives the parts of the others
+    reduce-scatter         (k - 1) B          each passes partial sums on, all parts but one
+    all-reduce             2 (k - 1) B        a reduce-scatter and an all-gather of parts
+    all-to-all             (k - 1) B          each keeps one part of k
+    collective-broadcast   (k - 1) B
+    collective-permute     B for each pair of two devices
+
+Bodies of loops count as often as XLA knows that they run, and once where it does not (`Traffic.unknown_loops`), of the
+branches of a conditional the one that moves most, and an asynchronous operation once. A collective within groups of one
+device moves nothing and does not count. Sends to the host are not looked at.
+"""
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from reactant.records import dataclass
+
+Line = tuple[str, int]
+"""A file and a line in it."""
+
+KINDS = ("collective-permute", "all-gather", "all-reduce", "reduce-scatter", "all-to-all", "ragged-all-to-all",
+         "collective-broadcast")
+
+BITS = {"pred": 8, "token": 0, "opaque": 0, "bf16": 16, "tf32": 32, "s1": 1, "u1": 1, "e8m0fnu": 8}
+"""Widths that the name of a type does not end in: `f32` has 32 bits, `f8e4m3fn` 8, `c64` 64."""
+
+_HEADER = re.compile(r"(?:(ENTRY)\s+)?%?([\w.\-]+)\s+\(.*\)\s+->\s+.*\{\s*$")
+_INSTRUCTION = re.compile(r"\s+(?:ROOT\s+)?%?([\w.\-]+)\s+=\s+(.*)$")
+_SHAPE = re.compile(r"([a-z]\w*)\[([\d,<=\s]*)\]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_CALLED = re.compile(r"\b(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.\-]+)")
+_BRANCHES = re.compile(r"\bbranch_computations=\{([^}]*)\}")
+_TRIPS = re.compile(r'known_trip_count\W+n\W+(\d+)')
+_TABLE_ROW = re.compile(r"(\d+) (.*)$")
+_AXIS = re.compile(r"'([^']*)'(?::\((\d+)\)(\d+))?")
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Collectives of one kind from one line of the program: how many run, and the bytes of all of them together."""
+
+    kind: str
+    line: Line | None
+    count: int
+    bytes: int
+
+    def times(self, number: int) -> Moved:
+        return Moved(self.kind, self.line, self.count * number, self.bytes * number)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What one run of a program moves between devices."""
+
+    moved: tuple[Moved, ...]
+    """One for each kind and line, those that move most first."""
+    unknown_loops: int = 0
+    """Loops with collectives in them that are counted once, as nobody knows how often they run."""
+
+    @property
+    def count(self) -> int:
+        """How many collectives run."""
+        return sum(m.count for m in self.moved)
+
+    @property
+    def bytes(self) -> int:
+        """The bytes that they move between devices."""
+        return sum(m.bytes for m in self.moved)
+
+    def by_kind(self) -> dict[str, tuple[int, int]]:
+        """Kind -> how many run, and their bytes."""
+        found: dict[str, tuple[int, int]] = {}
+        for m in self.moved:
+            count, size = found.get(m.kind, (0, 0))
+            found[m.kind] = count + m.count, size + m.bytes
+        return found
+
+    def by_line(self) -> dict[Line | None, tuple[Moved, ...]]:
+        """Line of the program -> its collectives; None for those of which XLA does not know whose they are."""
+        return {line: tuple(m for m in self.moved if m.line == line) for line in dict.fromkeys(
+            m.line for m in self.moved)}
+
+
+@dataclass(frozen=True)
+class _Instruction:
+    """`shape` as text, and everything after the operands as `rest`, whose quoted parts are empty in `bare`."""
+
+    name: str
+    shape: str
+    opcode: str
+    operands: tuple[str, ...]
+    rest: str
+    bare: str
+
+
+def traffic(text: str) -> Traffic:
+    """The collectives of a module that XLA has partitioned and compiled.
+
+    text: what `as_text()` of `jax.stages.Compiled` gives, one program that all devices run. Raises `ValueError` where
+    that is no module in XLA's text format with an entry.
+
+        compiled = jax.jit(lambda x: jnp.roll(x, 1, 0)).lower(x).compile()      # x (1024, 1024), rows over 8 devices
+        traffic(compiled.as_text()).by_kind()       # {"collective-permute": (1, 32768)}
+    """
+    entry, computations = _computations(text)
+    reader = _Reader(computations, _lines(text), _devices(text))
+    found = reader.of(entry)
+    moved = sorted((m for m in found.moved if m.bytes), key=lambda m: -m.bytes)
+    return Traffic(tuple(moved), found.unknown_loops)
+
+
+class _Reader:
+    """Sums over computations; each is read once."""
+
+    def __init__(self, computations: dict[str, list[_Instruction]], lines: dict[int, Line], devices: int):
+        self.computations, self.lines, self.devices = computations, lines, devices
+        self.known: dict[str, Traffic] = {}
+
+    def of(self, name: str) -> Traffic:
+        """What one run of a computation moves."""
+        if name not in self.known:
+            instructions = self.computations.get(name, [])
+            shapes = {i.name: i.shape for i in instructions}
+            self.known[name] = _sum(self.of_instruction(i, shapes) for i in instructions)
+        return self.known[name]
+
+    def of_instruction(self, i: _Instruction, shapes: dict[str, str]) -> Traffic:
+        kind = i.opcode.removesuffix("-start")
+        if kind in KINDS:
+            size = _bytes_moved(kind, i, shapes, self.devices)
+            return Traffic((Moved(kind, self.line(i), 1, size),)) if size else Traffic(())
+        if i.opcode.endswith(("-done", "-update")):     # their start has been counted
+            return Traffic(())
+        if i.opcode == "conditional":
+            return max((self.of(name) for name in _branches(i.bare)), key=lambda t: t.bytes, default=Traffic(()))
+        found = _sum(self.of(name) for name in _CALLED.findall(i.bare))
+        if i.opcode != "while" or not (found.moved or found.unknown_loops):
+            return found
+        trips = _TRIPS.search(i.rest)
+        if trips is None:
+            return Traffic(found.moved, found.unknown_loops + 1)
+        number = int(trips[1])
+        return Traffic(tuple(m.times(number) for m in found.moved), found.unknown_loops if number else 0)
+
+    def line(self, i: _Instruction) -> Line | None:
+        """The line of the program that an instruction comes from: written out, or a number in the module's tables."""
+        if frame := re.search(r"\bstack_frame_id=(\d+)", i.bare):
+            return self.lines.get(int(frame[1]))
+        file, line = re.search(r'\bsource_file="([^"]*)"', i.rest), re.search(r"\bsource_line=(\d+)", i.bare)
+        return (file[1], int(line[1])) if file and line else None
+
+
+def _sum(parts: Iterator[Traffic]) -> Traffic:
+    counts: Counter[tuple[str, Line | None]] = Counter()
+    sizes: Counter[tuple[str, Line | None]] = Counter()
+    unknown = 0
+    for part in parts:
+        unknown += part.unknown_loops
+        for m in part.moved:
+            counts[m.kind, m.line] += m.count
+            sizes[m.kind, m.line] += m.bytes
+    return Traffic(tuple(Moved(*key, counts[key], sizes[key]) for key in counts), unknown)
+
+
+def _bytes_moved(kind: str, i: _Instruction, shapes: dict[str, str], devices: int) -> int:
+    given = [operand if "[" in operand else shapes.get(operand.split()[-1].lstrip("%"), "") for operand in i.operands]
+    if kind == "ragged-all-to-all":     # the others are places and sizes: at most all of the first moves
+        given = given[:1]
+    each = sum(map(_size, given))
+    if kind == "collective-permute":
+        listed = re.search(r"\bsource_target_pairs=\{((?:\{\d+,\s*\d+\},?\s*)*)\}", i.bare)
+        pairs = re.findall(r"\{(\d+),\s*(\d+)\}", listed[1]) if listed else []
+        return each * sum(source != target for source, target in pairs)
+    groups = group_sizes(i.bare, devices)
+    if kind == "all-gather":
+        return each * sum((k - 1) * k for k in groups)
+    return each * sum(k - 1 for k in groups) * (2 if kind == "all-reduce" else 1)
+
+
+def group_sizes(attributes: str, devices: int) -> list[int]:
+    """How many devices are in each group of a collective. `replica_groups` is a list (`{{0,1},{2,3}}`; an empty one is
+    all of the devices), a reshaped and transposed iota (`[4,2]<=[8]`), or axes of a mesh (`mesh['a'=4,'b'=2] {'b'}`,
+    where `'a':(2)2` is a part of an axis).
+
+        group_sizes("replica_groups=[4,2]<=[2,4]T(1,0)", 8)     # [2, 2, 2, 2]
+    """
+    if iota := re.search(r"\breplica_groups=\[(\d+),(\d+)\]<=", attributes):
+        return [int(iota[2])] * int(iota[1])
+    if mesh := re.search(r"\breplica_groups=[^\s{[]*\[([^\]]*)\][^{]*\{([^}]*)\}", attributes):
+        sizes = {name: int(size) for name, size in re.findall(r"'([^']*)'=(\d+)", mesh[1])}
+        each = math.prod(int(part) if part else sizes[name] for name, _, part in _AXIS.findall(mesh[2]))
+        return [each] * (math.prod(sizes.values()) // each)
+    listed = re.search(r"\breplica_groups=\{((?:\{[\d,\s]*\},?\s*)*)\}", attributes)
+    groups = re.findall(r"\{([\d,\s]*)\}", listed[1]) if listed else []
+    return [len(group.split(",")) for group in groups] or [devices]
+
+
+def _size(shape: str) -> int:
+    """Bytes of a shape in text, or of all parts of a tuple."""
+    return sum(-(-_bits(kind) * math.prod(int(n.strip(" <=")) for n in sizes.split(",") if n.strip()) // 8)
+               for kind, sizes in _SHAPE.findall(shape))
+
+
+def _bits(kind: str) -> int:
+    if kind in BITS:
+        return BITS[kind]
+    digits = re.match(r"[a-z]+(\d+)", kind)
+    if digits is None:
+        raise ValueError(f"XLA's text names a type that is not known here: {kind!r}.")
+    return int(digits[1])
+
+
+def _branches(attributes: str) -> list[str]:
+    if listed := _BRANCHES.search(attributes):
+        return [name.strip().lstrip("%") for name in listed[1].split(",")]
+    return _CALLED.findall(attributes)
+
+
+def _devices(text: str) -> int:
+    """Over how many devices a module runs."""
+    head = text[:text.find("\n")]
+    return math.prod(int(n) for n in re.findall(r"\b(?:num_partitions|replica_count)=(\d+)", head))
+
+
+def _computations(text: str) -> tuple[str, dict[str, list[_Instruction]]]:
+    """The name of the entry, and the instructions of each computation."""
+    entry, found, current = None, {}, None
+    for line in text.splitlines():
+        if line == "}":
+            current = None
+        elif current is None:
+            if header := _HEADER.match(line):
+                current = found.setdefault(header[2], [])
+                entry = header[2] if header[1] else entry
+        elif parts := _INSTRUCTION.match(line):
+            current.append(_instruction(parts[1], parts[2]))
+    if entry is None:
+        raise ValueError("This is no module in XLA's text format: it has no entry.")
+    return entry, found
+
+
+def _instruction(name: str, text: str) -> _Instruction:
+    """An instruction from what is behind its `=`."""
+    end = _closing(text, 0) + 1 if text.startswith("(") else text.find(" ")
+    opcode, _, rest = text[end:].lstrip().partition("(")
+    close = _closing(f"({rest}", 0) - 1
+    inside = rest[:close] if opcode not in ("constant", "parameter") else ""
+    rest = rest[close + 1:]
+    return _Instruction(name, text[:end], opcode, tuple(_split(inside)), rest, _QUOTED.sub('""', rest))
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the bracket that opens at `start` closes; the end of the text where it does not."""
+    depth = 0
+    for place in re.finditer(r"[()\[\]{}]", text[start:]):
+        depth += 1 if place[0] in "([{" else -1
+        if not depth:
+            return start + place.start()
+    return len(text)
+
+
+def _split(text: str) -> Iterator[str]:
+    """Operands: parts between commas that are in no brackets."""
+    text, depth, start = re.sub(r"/\*.*?\*/", "", text), 0, 0
+    for place in re.finditer(r"[()\[\]{},]", text):
+        if place[0] == "," and not depth:
+            yield text[start:place.start()].strip()
+            start = place.end()
+        else:
+            depth += {"(": 1, "[": 1, "{": 1, ",": 0}.get(place[0], -1)
+    if text[start:].strip():
+        yield text[start:].strip()
+
+
+def _lines(text: str) -> dict[int, Line]:
+    """Number of a stack frame -> its line, from the tables ahead of the computations."""
+    tables: dict[str, dict[int, str]] = {}
+    current: dict[int, str] | None = None
+    for line in text.splitlines():
+        if line in ("FileNames", "FunctionNames", "FileLocations", "StackFrames"):
+            current = tables.setdefault(line, {})
+        elif current is not None and (row := _TABLE_ROW.match(line)):
+            current[int(row[1])] = row[2]
+        elif line.strip():
+            current = None
+            if _HEADER.match(line):
+                break
+    names = {number: name.strip('"') for number, name in tables.get("FileNames", {}).items()}
+    places = {number: (names[int(part[1])], int(part[2])) for number, row in tables.get("FileLocations", {}).items()
+              if (part := re.search(r"file_name_id=(\d+).*?\bline=(\d+)", row))}
+    return {number: places[int(part[1])] for number, row in tables.get("StackFrames", {}).items()
+            if (part := re.search(r"file_location_id=(\d+)", row)) and int(part[1]) in places}
