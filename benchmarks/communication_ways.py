@@ -40,7 +40,7 @@ class Case:
     numpy: the same program in NumPy, which may write into its arguments; None where it is written in JAX.
     changed: the arguments whose new content is the program's result.
     by_hand: the program of one device's blocks, `by_hand(place, *blocks)`, which returns a tuple.
-    adjoint: of the sum of the squares of the results, the gradient with respect to the arguments.
+    adjoint: the arguments of which the gradient is taken, of the sum of the squares of the results; () for none.
     close: the largest difference that rounding explains, over the largest element.
     """
 
@@ -52,17 +52,21 @@ class Case:
     numpy: Callable | None = None
     changed: tuple[int, ...] = ()
     by_hand: Callable | None = None
-    adjoint: bool = False
+    adjoint: tuple[int, ...] = ()
     close: float = 1e-4
 
     def jax_program(self) -> Callable[..., tuple]:
         """The program in JAX, from arrays to a tuple of arrays."""
-        return gradient(self.jax, jax.grad) if self.adjoint else lambda *given: as_tuple(self.jax(*given))
+        if self.adjoint:
+            return gradient(self.jax, jax.grad, self.adjoint)
+        return lambda *given: as_tuple(self.jax(*given))
 
     def our_program(self) -> Callable[..., tuple]:
         """What we compile: the program in NumPy where there is one."""
-        plain = self.jax_program() if self.numpy is None else returning(self.numpy, self.changed)
-        return gradient(plain, reactant.grad) if self.adjoint and self.numpy is not None else plain
+        if self.numpy is None:
+            return self.jax_program()
+        plain = returning(self.numpy, self.changed)
+        return gradient(plain, reactant.grad, self.adjoint) if self.adjoint else plain
 
 
 @dataclass
@@ -84,6 +88,11 @@ def as_tuple(found: Any) -> tuple:
     return tuple(found) if isinstance(found, (tuple, list)) else (found,)
 
 
+def neutral(function: Callable) -> dict[str, Callable]:
+    """A function of arrays whose first argument is NumPy or `jax.numpy`, as the program in both."""
+    return {"jax": lambda *arrays: function(jnp, *arrays), "numpy": lambda *arrays: function(np, *arrays)}
+
+
 def returning(function: Callable, changed: Sequence[int]) -> Callable[..., tuple]:
     """A NumPy program that leaves its arguments as they are and returns all that it computes."""
     def whole(*arrays):
@@ -93,13 +102,13 @@ def returning(function: Callable, changed: Sequence[int]) -> Callable[..., tuple
     return whole
 
 
-def gradient(function: Callable, grad: Callable) -> Callable[..., tuple]:
-    """Of the sum of the squares of what a program returns, with respect to all of its arguments."""
+def gradient(function: Callable, grad: Callable, numbers: tuple[int, ...]) -> Callable[..., tuple]:
+    """Of the sum of the squares of what a program returns, with respect to the arguments with these numbers."""
     def squares(*arrays):
         return sum((r * r).sum() for r in as_tuple(function(*arrays)))
 
     def whole(*arrays):
-        return as_tuple(grad(squares, argnums=tuple(range(len(arrays))))(*arrays))
+        return as_tuple(grad(squares, argnums=numbers)(*arrays))
     return whole
 
 
@@ -136,7 +145,7 @@ class Run:
         self.arrays = case.arguments(rows)
         self.given = [sharding(s, mesh, a.ndim) for s, a in zip(case.shardings, self.arrays, strict=True)]
         self.expected = jax.eval_shape(case.jax_program(), *self.arrays)
-        specs = case.shardings if case.adjoint else case.results
+        specs = [case.shardings[i] for i in case.adjoint] if case.adjoint else case.results
         self.results = [sharding(s, mesh, len(r.shape)) for s, r in zip(specs, self.expected, strict=True)]
 
     def placed(self, shardings: Sequence[Sharding]) -> list[jax.Array]:
