@@ -10,6 +10,7 @@ from reactant.errors import (
     LeftToJaxWarning,
     NotDifferentiable,
     ReactantError,
+    ShardingError,
     UnsupportedError,
 )
 from reactant.options import CompileOptions
@@ -18,6 +19,7 @@ from reactant.session import collecting_later, is_tracing
 __version__ = "0.1.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
+         "mesh": "runtime.meshes", "Mesh": "runtime.meshes",
          "explain": "explanation", "verify": "verification", "vmap": "mapping", "bisect": "diagnosis.bisection",
          "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
@@ -27,10 +29,10 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
-           "LeakError", "LeftToJaxWarning", "NotDifferentiable", "ReactantError", "RecompilationWarning",
-           "UnsupportedError", "array", "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "code_hlo",
+           "LeakError", "LeftToJaxWarning", "Mesh", "NotDifferentiable", "ReactantError", "RecompilationWarning",
+           "ShardingError", "UnsupportedError", "array", "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "code_hlo",
            "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
-           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "stop_gradient",
+           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "stop_gradient",
            "value_and_grad", "verify", "vjp", "vmap"]
 
 

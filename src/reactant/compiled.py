@@ -14,12 +14,14 @@ from jaxlib.mlir import ir
 
 from reactant import jax_derivatives, pipelines, progress
 from reactant import signature as sig
+from reactant.communication.executable import MeshExecutable
+from reactant.communication.placement import Placement
 from reactant.delivery import leaf_of, recipe_of
 from reactant.errors import OverlapError, ReactantError
 from reactant.frontends.numpy.promotion import ARRAY
 from reactant.ir import cost, modules
 from reactant.ir.context import building
-from reactant.ir.unread import without_unread
+from reactant.ir.unread import Forms, without_unread
 from reactant.options import CompileOptions
 from reactant.recent import Matcher, matcher
 from reactant.records import dataclass
@@ -52,6 +54,8 @@ class Lowered:
 
     as_jax = False
     """Whether results are those of jax, which has other special functions and sums, and may round twice."""
+    placement: Placement | None = None
+    """Where it runs, if on several devices."""
 
     def __init__(self, name: str, traced: Traced, original: bytes | None, report: Any, times: Times,
                  options: CompileOptions, on_device: bool = False):
@@ -106,15 +110,25 @@ class Lowered:
         """The program as XLA gets it, compiled when it is first called or looked at: for the arguments it has then."""
         with building():
             # On a device, where the results are is told by the arguments.
-            forms = without_unread(self.traced.module, self.native_module(None), self.report.kept, least=self.on_device)
+            native = None if self.placement else self.native_module(None)
+            forms = without_unread(self.traced.module, native, self.report.kept, least=self.on_device)
             donated = self._donated()
             if forms.read is not None:
                 donated = tuple(forms.read.index(number) for number in donated if number in forms.read)
+            if self.placement is not None:
+                return Compiled(self, self._on_mesh(forms, donated))
             executable = Executable(forms.module, name=self.name, xla_options=dict(self.options.xla), donate=donated,
                                     native=forms.native, general=forms.general, callbacks=self.traced.callbacks,
                                     read=forms.read, straight=self._straight(forms.native or forms.module),
                                     **self.as_numpy())
         return Compiled(self, executable)
+
+    def _on_mesh(self, forms: Forms, donated: tuple[int, ...]) -> MeshExecutable:
+        """The program for all devices of a mesh: no native code, which would see a part of the arrays."""
+        self.notes = list(getattr(self.traced, "remarks", ()))
+        return MeshExecutable(forms.module, self.placement.read(forms.read), name=self.name, general=forms.general,
+                              xla_options=dict(self.options.xla), donate=donated, callbacks=self.traced.callbacks,
+                              contract="contraction" in self.options.allow, read=forms.read)
 
     def _may_be_native(self, platform: str) -> bool:
         """Whether parts may become native code, where the program runs."""
@@ -183,7 +197,7 @@ class Lowered:
 class Compiled:
     """A compiled program and how to call it with the user's arguments."""
 
-    def __init__(self, lowered: Lowered, executable: Executable):
+    def __init__(self, lowered: Lowered, executable: Executable | MeshExecutable):
         self.lowered, self.executable = lowered, executable
         self._traced = lowered.traced
         self._simple = self._is_simple()
@@ -266,26 +280,33 @@ class Compiled:
         """As `_run_on_device`: arguments in, results out."""
         given = []
         for leaf in self._passed(leaves):
-            given.append(leaf.jax if type(leaf) is DeviceArray else leaf)
+            given.append(leaf.buffer if type(leaf) is DeviceArray else leaf)
         results: list[Any] = self.executable.on_device(given)
-        held = any([type(leaf) is DeviceArray for leaf in leaves])
-        return self._deliver([DeviceArray(r) for r in results] if held else results, leaves, args, kwargs)
+        return self._deliver(self._held(results, leaves), leaves, args, kwargs)
+
+    def _held(self, results: list, leaves: list) -> list:
+        """The results as device arrays of ours, where arguments are such, or nothing is an array of jax's."""
+        placement = self.lowered.placement
+        if placement is None:
+            return [DeviceArray(r) for r in results] if any([type(leaf) is DeviceArray for leaf in leaves]) else results
+        if not placement.pads:
+            return results
+        return [DeviceArray(r, out.shape) for r, out in zip(results, self.executable.outputs, strict=True)]
 
     def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
-        arrays = [leaf.jax if type(leaf) is DeviceArray else leaf
+        arrays = [leaf.buffer if type(leaf) is DeviceArray else leaf
                   for leaf in self._passed([*leaves, *self._traced.captured])]
         if self.passing or any(isinstance(leaf, jax.core.Tracer) for leaf in arrays):
-            results = self.executable.traced(arrays)
+            results = self.executable.traced([leaf.jax if type(leaf) is DeviceArray else leaf
+                                              for leaf in self._passed([*leaves, *self._traced.captured])])
             if self._traced.written:
                 raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "
                                     "jax arrays do not change. Return the new array instead.")
             return self._deliver(results, leaves, args, kwargs)
-        results = self._completed(self.executable.on_device, arrays)
-        if any(type(leaf) is DeviceArray for leaf in leaves):
-            results = [DeviceArray(r) for r in results]
+        results = self._held(self._completed(self.executable.on_device, arrays), leaves)
         for number, index in self._traced.written.items():
             if type(leaves[number]) is DeviceArray:
-                leaves[number].replace(results[index].jax)
+                leaves[number].become(results[index])
             elif isinstance(leaves[number], np.ndarray):
                 np.copyto(leaves[number], np.asarray(results[index]), casting="equiv")
             else:

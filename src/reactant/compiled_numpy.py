@@ -16,6 +16,7 @@ from reactant.frontends.trace import current_trace
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.placing import placement_of
 from reactant.tracing import trace
 
 
@@ -41,8 +42,10 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
         with progress.step(f"simplifying the program of {name!r}"):
             report = pipelines.run(traced.module, pipeline_of(options), options=options)
         times.passes = time.perf_counter() - start
-    return Lowered(name, traced, original, report, times, options,
-                   on_device=sig.has_device_array((positional, keyword)))
+    lowered = Lowered(name, traced, original, report, times, options,
+                      on_device=sig.has_device_array((positional, keyword)))
+    lowered.placement = placement_of(name, positional, keyword, traced, None)
+    return lowered
 
 
 def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:

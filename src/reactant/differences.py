@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.runtime import meshes
 from reactant.signature import Static
 
 _ARRAYS = ("array", "device")
@@ -88,7 +89,7 @@ def _difference(made: Any, given: Any) -> tuple[Any, Any] | None:
 
 def _takes(made: tuple, given: tuple) -> bool:
     """Whether an array is one for which the program was traced. How its elements lie matters to `ravel("K")`, say."""
-    if made[1] != given[1] or made[2].newbyteorder("=") != given[2].newbyteorder("="):
+    if made[1] != given[1] or made[2].newbyteorder("=") != given[2].newbyteorder("=") or made[5:] != given[5:]:
         return False
     return "device" in (made[0], given[0]) or len(made[1]) < 2 or made[3] == given[3]
 
@@ -106,6 +107,7 @@ def _shown(node: Any) -> str:
         return repr(node.value)
     if node[0] in _ARRAYS:
         layout = f" of strides {node[3]}" if node[0] == "array" and node[3] is not None else ""
+        layout += f" on {meshes.shown(node[5])}" if len(node) == 6 else ""
         return f"{node[2]}{list(node[1])}{layout}"
     if node[0] == "same":
         return "the array or object of an earlier argument"

@@ -130,6 +130,10 @@ class OverlapError(ReactantError):
     """Arguments that share memory, of which the function writes one."""
 
 
+class ShardingError(ReactantError, ValueError):
+    """A mesh or a sharding that cannot be, or arrays on several meshes."""
+
+
 class StateChangeError(ConstantWriteError):
     """Something outside the compiled function that it gives a new value, which would happen once."""
 

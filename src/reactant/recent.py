@@ -20,6 +20,7 @@ import numpy as np
 
 from reactant import signature as sig
 from reactant.attributes import slots_of
+from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
 
 Matcher = Callable[[tuple, dict], "list[Any] | None"]
@@ -36,6 +37,10 @@ _CONDITIONS = {
     "device": "(v := {x}._storage.value if {x}._layout is None else {x}).shape == {x}_shape and v.dtype == {x}_dtype "
               "and ({x}._layout is None or {x}.apart is None)",
     "jax": "{x}.shape == {x}_shape and {x}.dtype == {x}_dtype",
+}
+_PLACES = {
+    "device": "spread({x}.buffer)",
+    "jax": "spread({x})",
 }
 _SINGLETONS = (type(None), type(Ellipsis), type(NotImplemented))
 _TEMPLATE = """
@@ -176,7 +181,18 @@ class _Writer:
         self.known |= {f"{name}_shape": node[1], f"{name}_dtype": given}
         if kind == "view":
             self.known |= {f"{name}_strides": node[3], f"{name}_writeable": node[4]}
+        if node[0] == "device" and len(node) == 6:
+            self.known |= {f"{name}_place": node[5], "spread": meshes.spread, "full": meshes.full}
+            self.require(f"{name}.shape == {name}_shape and {name}.dtype == {name}_dtype and "
+                         f"((p := {_PLACES[kind].format(x=name)}) is {name}_place or p is not None and "
+                         f"full(p, {len(node[1])}) == {name}_place)")
+            if kind == "device":
+                self.require(f"{name}._layout is None or {name}.apart is None")
+            return
         self.require(_CONDITIONS[kind].format(x=name))
+        if node[0] == "device" and jax.device_count() > 1:
+            self.known["spread"] = meshes.spread
+            self.require(f"{_PLACES[kind].format(x=name)} is None")
 
     def variable(self, x: str) -> str:
         """A variable that holds what an expression gives."""

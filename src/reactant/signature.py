@@ -11,7 +11,7 @@ import enum
 import functools
 import types
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +23,7 @@ from reactant.attributes import HEAP_TYPE, attributes, is_of_python
 from reactant.errors import ReactantError, UnsupportedError, require_plain
 from reactant.named_tuples import is_named_tuple
 from reactant.random_keys import generator_of, is_key, keys_of
+from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
 
 STATIC_TYPES = (bool, int, str, bytes, type(None), type(Ellipsis), np.dtype, type, slice, range, enum.Enum,
@@ -125,7 +126,11 @@ class Flattener:
             raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be described. Pass one to `.lower(...)`.")
         self.leaves.append(x)
         shape, dtype = tuple(x.shape), np.dtype(x.dtype)
-        return ("array", shape, dtype, None, True) if x.sharding is None else ("device", shape, dtype, False, None)
+        if x.sharding is None:
+            return ("array", shape, dtype, None, True)
+        place = meshes.spread(x)
+        node = ("device", shape, dtype, False, None)
+        return node if place is None else (*node, meshes.full(place, len(shape)))
 
     def _member(self, x: Any) -> Any:
         """A field of a struct: its whole numbers are known, as sizes are."""
@@ -156,7 +161,9 @@ class Flattener:
             raise UnsupportedError(f"A NumPy function cannot take an array of dtype {x.dtype}. Pass "
                                    f"jax.random.key_data(key), or compile with frontend=\"jax\".")
         ours = type(x) is DeviceArray
-        return ("device", tuple(x.shape), np.dtype(x.dtype), ours, x.apart if ours else None)
+        node = ("device", tuple(x.shape), np.dtype(x.dtype), ours, x.apart if ours else None)
+        place = meshes.spread(x.buffer if ours else x)
+        return node if place is None else (*node, meshes.full(place, len(node[1])))
 
     def _container(self, x: Any, trace_numbers: bool) -> Any:
         kind = type(x)
@@ -255,7 +262,20 @@ def has_device_array(node: Any) -> bool:
     """Whether a signature has a device array anywhere."""
     if not isinstance(node, tuple) or not node:
         return False
-    return (node[0] == "device" and len(node) == 5) or any(has_device_array(n) for n in node)
+    return (node[0] == "device" and len(node) in (5, 6)) or any(has_device_array(n) for n in node)
+
+
+def leaf_nodes(node: Any) -> Iterator[tuple]:
+    """The nodes of the run-time leaves, in their order."""
+    if isinstance(node, Static) or node[0] in ("same", "refused"):
+        return
+    if node[0] in ("array", "device", "scalar", "python"):
+        yield node
+    elif node[0] == "keys":
+        yield from leaf_nodes(node[2])
+    else:
+        for child in node[{"list": 1, "tuple": 1, "pytree": 2}.get(node[0], 3)]:
+            yield from leaf_nodes(child)
 
 
 _OPAQUE_MODULES = {"builtins", "functools", "jax", "jaxlib", "numba", "numpy", "reactant", "itertools", "operator"}

@@ -98,7 +98,7 @@ def _gather(node: Any, x: Any, found: list[Any]) -> bool:
     kind = node[0]
     if kind in ("array", "device"):
         found.append(x)
-        return isinstance(x, jax.Array) and x.shape == node[1] and x.dtype == node[2]
+        return isinstance(x, jax.Array) and x.shape == node[1] and x.dtype == node[2] and len(node) < 6
     if kind == "keys":
         return isinstance(x, jax.Array) and is_key(x.dtype) and generator_of(x.dtype) == node[1] and \
             _gather(node[2], jax.random.key_data(x), found)

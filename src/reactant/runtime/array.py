@@ -22,7 +22,7 @@ from jax import Array, Device
 from reactant import named_tuples
 from reactant.errors import ReactantError
 from reactant.ir import types
-from reactant.runtime import array_functions
+from reactant.runtime import array_functions, meshes, shards
 from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, is_basic, is_element, layout_in, read, shadow_of, strided, write
@@ -38,10 +38,25 @@ class DeletedArrayError(ReactantError, RuntimeError):
 class _Storage:
     """The buffer that an array and the views of it share; assignment puts another one in its place."""
 
-    __slots__ = ("value",)
+    __slots__ = ("rests", "value")
 
-    def __init__(self, value: Array) -> None:
+    def __init__(self, value: Array, rests: tuple[int, ...] | None = None) -> None:
         self.value = value
+        self.rests = rests      # the shape, where the buffer has padding
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape if self.rests is None else self.rests
+
+    def elements(self) -> Array:
+        """All of the elements, and nothing else."""
+        value = self.current()
+        return value if self.rests is None else shards.without_padding(value, self.rests)
+
+    def put(self, elements: Array) -> None:
+        """Make these the elements; they stay where the array is."""
+        place = meshes.spread(self.value)
+        self.value = elements if place is None else shards.from_device(elements, place)
 
     def current(self) -> Array:
         value = self.value
@@ -59,9 +74,10 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: Array) -> None:
-        """Hold `value`; `reactant.array` is the way to make one of other things."""
-        self._storage = _Storage(value)
+    def __init__(self, value: Array, shape: tuple[int, ...] | None = None) -> None:
+        """Hold `value`, or where it has padding the array of this shape in it; `reactant.array` is the way to make one
+        of other things."""
+        self._storage = _Storage(value, None if shape is None or shape == value.shape else shape)
         self._layout: Layout | None = None  # None: all of the buffer
         self._snapshot: tuple[Array, Array] | None = None  # what a view was last read from, and what it gave
         self._writeable = True
@@ -69,7 +85,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def _view(self, layout: Layout) -> DeviceArray:
         view = DeviceArray.__new__(DeviceArray)
         view._storage = self._storage
-        view._layout = None if layout == Layout.whole(self._storage.value.shape) else layout
+        view._layout = None if layout == Layout.whole(self._storage.shape) else layout
         view._snapshot = None
         view._writeable = self._writeable
         return view
@@ -78,19 +94,31 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def jax(self) -> Array:
-        """The elements as a `jax.Array`: the buffer itself, or a copy of the part that a view shows."""
+        """The elements as a `jax.Array`: the buffer itself, or a copy of the part that a view shows. Where a dimension
+        does not divide on a mesh, jax has no array that is divided there: it is a copy, undivided, on each device."""
         value = self._storage.current()
-        if self._layout is None:
+        if self._layout is None and self._storage.rests is None:
             return value
         if self._snapshot is None or self._snapshot[0] is not value:
             with X64():
-                self._snapshot = value, read(value, self._layout)
+                elements = self._storage.elements()
+                self._snapshot = value, elements if self._layout is None else read(elements, self._layout)
         return self._snapshot[1]
+
+    @property
+    def buffer(self) -> Array:
+        """What programs for a mesh take: the buffer with its padding, or a copy of the part that a view shows."""
+        return self._storage.current() if self._layout is None else self.jax
+
+    @property
+    def sharding(self) -> jax.sharding.Sharding:
+        """How the elements lie on the devices."""
+        return self.buffer.sharding
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        return self._storage.value.shape if self._layout is None else self._layout.shape
+        return self._storage.shape if self._layout is None else self._layout.shape
 
     @shape.setter
     def shape(self, shape: int | Sequence[int]) -> None:
@@ -107,7 +135,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def device(self) -> Device:
-        """Where the buffer is."""
+        """Where the buffer is; its sharding, as jax has it, where it is on several devices."""
         return self._storage.current().device
 
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
@@ -155,11 +183,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _host(self) -> np.ndarray:
         """The elements as a read-only ndarray; on CPU the buffer itself, not a copy."""
-        host = np.asarray(self._storage.current())
+        host = shards.host_of(self._storage.current(), self._storage.rests)
         return host if self._layout is None else strided(host.reshape(-1), self._layout)
 
     def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
-        return shadow_of(self.layout, self._storage.current().size, self.dtype)
+        return shadow_of(self.layout, types.size(self._storage.shape), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         host = self._host()
@@ -207,7 +235,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         outputs = out if isinstance(out, tuple) or out is None else (out,)
         device = _device_among((*inputs, *(outputs or ()))) or self.device
-        if method == "__call__" and not options and device.platform != "cpu":
+        if method == "__call__" and not options and _computes(device):
             given = [argument.jax if isinstance(argument, DeviceArray) else argument for argument in inputs]
             result = array_functions.ufunc_on_device(ufunc, given, device, outputs)
             if result is not None:
@@ -220,7 +248,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         name = function.__name__
         if name in array_functions.VIEWS and arguments and isinstance(arguments[0], DeviceArray):
             return arguments[0]._by_shadow(lambda shadow: function(shadow, *arguments[1:], **options))
-        if device.platform != "cpu":
+        if _computes(device):
             result = array_functions.function_on_device(name, [_on_device(a) for a in arguments],
                                                         {key: _on_device(value) for key, value in options.items()})
             if result is not None:
@@ -230,7 +258,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def layout(self) -> Layout:
         """Which elements of the buffer this shows."""
-        return self._layout or Layout.whole(self._storage.value.shape)
+        return self._layout or Layout.whole(self._storage.shape)
 
     @property
     def apart(self) -> tuple[int, ...] | None:
@@ -246,12 +274,12 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Whether the two have an element of one buffer in common."""
         if not self.same_buffer(other):
             return False
-        shadow, flat = shadow_of(self.layout, self._storage.value.size, self.dtype)
+        shadow, flat = shadow_of(self.layout, types.size(self._storage.shape), self.dtype)
         return np.shares_memory(shadow, strided(flat, other.layout))
 
     def whole(self) -> DeviceArray:
         """All of the buffer, to read and to write."""
-        found = self._view(Layout.whole(self._storage.value.shape))
+        found = self._view(Layout.whole(self._storage.shape))
         found._writeable = True
         return found
 
@@ -275,7 +303,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _shown(self, host: np.ndarray) -> DeviceArray:
         """What NumPy made a view of the elements: a view of them, read-only where writes could not go through it."""
-        whole = np.asarray(self._storage.current()).reshape(-1)
+        whole = shards.host_of(self._storage.current(), self._storage.rests).reshape(-1)
         layout = layout_in(host, whole)
         if layout is None:
             return self._read_only(lambda elements: host)
@@ -303,15 +331,16 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         target = self._by_shadow(lambda shadow: shadow[every])
         new = np.empty(target.shape, self.dtype)
         new[() if is_element(index, self.ndim) else ...] = _host(value)
-        target._assign(_buffer(new, self.device))
+        target._assign(_buffer(new, _whole_on(self.device)))
 
     def _assign(self, new: Array) -> None:
         """Make `new`, of this shape and dtype, the elements; seen through every view of the same buffer."""
         if not self._writeable:
             raise ValueError(READ_ONLY)
         with X64():
-            value = self._storage.current()
-            self._storage.value = write(value, self.layout, new.reshape(value.shape) if self._layout is None else new)
+            self._storage.current()     # there is one
+            self._storage.put(new.reshape(self._storage.shape) if self._layout is None else
+                              write(self._storage.elements(), self._layout, new))
 
     def replace(self, new: Array) -> None:
         """Make `new` the elements, as `x[...] = new` does but without a copy; seen through every view of the buffer.
@@ -322,15 +351,24 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise ValueError(f"A {self.dtype.name}{list(self.shape)} device array cannot become "
                              f"{new.dtype.name}{list(new.shape)}.")
         if self._layout is None and self._writeable:
-            self._storage.value = new       # the old buffer may have been donated to what made the new one
+            self._storage.put(new)          # the old buffer may have been donated to what made the new one
         else:
             self._assign(new)
+
+    def become(self, other: DeviceArray) -> None:
+        """As `replace`, with the elements of another array, which nobody else has; they lie where that one has them."""
+        theirs = other._storage
+        if self._layout is None and self._writeable and other._layout is None and self.shape == other.shape \
+                and self.dtype == other.dtype:
+            self._storage.value, self._storage.rests = theirs.value, theirs.rests
+        else:
+            self.replace(other.jax)
 
     def edit(self, change: Callable[[np.ndarray], Any]) -> None:
         """Let NumPy change a copy of the elements in place, then take it as the elements."""
         whole = np.array(self._host())
         change(whole)
-        self._assign(_buffer(whole, self.device))
+        self._assign(_buffer(whole, _whole_on(self.device)))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -424,6 +462,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self, order: str = "C") -> DeviceArray:
         """An array of its own."""
+        if self._layout is None and meshes.spread(self._storage.current()) is not None:
+            return DeviceArray(self._storage.current().copy(), self.shape)
         return _put(np.array(self._host()), self.device)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
@@ -485,16 +525,25 @@ for _name in ("sort", "partition", "put"):
     setattr(DeviceArray, _name, _method_in_place(_name))
 
 
-def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: bool = True) -> DeviceArray:
+def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: bool = True,
+          sharding: jax.sharding.NamedSharding | None = None, shape: int | Sequence[int] | None = None) -> DeviceArray:
     """A device array of `value`: an ndarray, a scalar, nested lists, a `jax.Array`, another device array.
 
     dtype: as for `numpy.array`; what NumPy would choose when None, in 64 bits whatever jax's default is.
     device: one of `reactant.devices()`; jax's default device when None.
     copy: false to share the buffer of a `jax.Array` or device array that is in the right place already.
+    sharding: how it is divided over the devices of a mesh, `reactant.mesh(x=8).sharding("x")`; any size divides.
+    shape: of an array that is made part by part: `value` is a function then, which is given a tuple of slices and
+        returns that part. Needs a sharding.
 
-    Raises `TypeError` for dtypes that no device holds (object, datetime, strings, longdouble).
+    Raises `TypeError` for dtypes that no device holds (object, datetime, strings, longdouble), `ShardingError` for a
+    sharding of more dimensions than the array has, and for a part of another shape.
     """
+    if sharding is not None or shape is not None:
+        return _array_on_mesh(value, dtype, device, copy, sharding, shape)
     if isinstance(value, (DeviceArray, jax.Array)) and (dtype is None or np.dtype(dtype) == value.dtype):
+        if isinstance(value, DeviceArray) and device is None and meshes.spread(value.buffer) is not None:
+            return value.copy() if copy else value
         buffer = value.jax if isinstance(value, DeviceArray) else value
         if jax.dtypes.issubdtype(buffer.dtype, jax.dtypes.extended):
             raise TypeError(f"A device array cannot hold {buffer.dtype}: take jax.random.key_data(keys).")
@@ -509,15 +558,52 @@ def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: 
     return _put(host, device)
 
 
-def _put(host: np.ndarray, device: Device | None) -> DeviceArray:
-    return DeviceArray(_buffer(host, device))
+def _array_on_mesh(value: Any, dtype: Any, device: Device | None, copy: bool, sharding: Any, shape: Any) -> DeviceArray:
+    if device is not None:
+        raise TypeError("reactant.array: a device, or a sharding, which names several: not both.")
+    if sharding is None or callable(value) != (shape is not None):
+        raise TypeError("reactant.array: shape= is for an array that a function makes part by part, on a mesh: "
+                        "reactant.array(part, shape=(n, m), sharding=mesh.sharding(\"x\")).")
+    if shape is not None:
+        extents = tuple(map(operator.index, (shape,) if np.ndim(shape) == 0 else shape))
+        sharding = meshes.require_sharding(sharding, extents, "reactant.array")
+        return DeviceArray(shards.from_callback(value, extents, dtype, sharding), extents)
+    if isinstance(value, (DeviceArray, jax.Array)) and (dtype is None or np.dtype(dtype) == value.dtype):
+        sharding = meshes.require_sharding(sharding, value.shape, "reactant.array")
+        buffer = value.jax if isinstance(value, DeviceArray) else value
+        made = shards.from_device(buffer, sharding)
+        return DeviceArray(made.copy() if copy and made is buffer else made, value.shape)
+    host = np.array(_host(value), dtype)
+    return _put(host, meshes.require_sharding(sharding, host.shape, "reactant.array"))
+
+
+def _put(host: np.ndarray, device: Device | jax.sharding.Sharding | None) -> DeviceArray:
+    """A device array of `host`, which nobody else will change; on a mesh where one of its rank can be as the other."""
+    if isinstance(device, jax.sharding.NamedSharding) and len(device.spec) <= host.ndim:
+        _require_held(host.dtype)
+        return DeviceArray(shards.from_host(np.asarray(host, host.dtype.newbyteorder("=")), device), host.shape)
+    return DeviceArray(_buffer(host, _whole_on(device)))
+
+
+def _whole_on(device: Any) -> Any:
+    """The same place for an array that is not divided."""
+    return meshes.replicated(device.mesh) if isinstance(device, jax.sharding.NamedSharding) else device
+
+
+def _computes(device: Any) -> bool:
+    """Whether a device computes for arrays outside of compiled code."""
+    return not isinstance(device, jax.sharding.Sharding) and device.platform != "cpu"
+
+
+def _require_held(dtype: np.dtype) -> None:
+    if not types.supported(dtype.newbyteorder("=")):
+        raise TypeError(f"A device array cannot hold {dtype}: convert it first, to a boolean, integer, floating "
+                        "point or complex dtype of at most 64 bits a part.")
 
 
 def _buffer(host: np.ndarray, device: Device | None) -> Array:
     """`host`, which nobody else will change, as a buffer."""
-    if not types.supported(host.dtype.newbyteorder("=")):
-        raise TypeError(f"A device array cannot hold {host.dtype}: convert it first, to a boolean, integer, floating "
-                        "point or complex dtype of at most 64 bits a part.")
+    _require_held(host.dtype)
     with X64():
         return jax.device_put(np.asarray(host, host.dtype.newbyteorder("=")), device)
 
@@ -599,7 +685,7 @@ def _lent_to(function: Callable[..., Any], arguments: Sequence[Any], options: di
                       **{key: _mapped(value, lend) for key, value in options.items()})
     for given, host in lent:
         if isinstance(given, DeviceArray) and host.flags.writeable and host.tobytes() != given._host().tobytes():
-            given._assign(_buffer(host, given.device))
+            given._assign(_buffer(host, _whole_on(given.device)))
     return _wrapped(result, device, lent)
 
 

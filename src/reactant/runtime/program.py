@@ -298,7 +298,8 @@ class Program:
     """A compiled variant: `run(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
 
     def __init__(self, body: Body, variant: Variant, options: Mapping[str, Any],
-                 sharding: jax.sharding.Sharding | None) -> None:
+                 sharding: jax.sharding.Sharding | None = None, places: tuple[Any, Any] | None = None) -> None:
+        """sharding: where everything is. places: instead, where each parameter is, and each result."""
         begun = time.perf_counter()
         note_alive(self)
         parameters = parameters_of(body, variant)
@@ -313,7 +314,8 @@ class Program:
             return run_module.bind(*_sliced(given, body, variant), body=body)
 
         whole.__name__ = whole.__qualname__ = body.name
-        placed = {} if sharding is None else {"in_shardings": sharding, "out_shardings": sharding}
+        places = (sharding, sharding) if places is None and sharding is not None else places
+        placed = {} if places is None else {"in_shardings": places[0], "out_shardings": places[1]}
         with X64(), progress.step(f"XLA compiles {body.name!r}"):
             lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))

@@ -1,0 +1,63 @@
+"""A program for a mesh as XLA's own partitioner makes it: arguments lose their padding, results get theirs."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.communication.sharding import MeshShape, Sharding
+from reactant.ir import modules, ops, types
+from reactant.ir.context import building
+from reactant.records import dataclass
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """A program for all devices of a mesh. What is divided unevenly has its padded shape in the type of @main; what is
+    in the padding may be anything."""
+
+    module: ir.Module
+    inputs: tuple[Sharding, ...]
+    outputs: tuple[Sharding, ...]
+
+
+def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding],
+              outputs: Sequence[Sharding]) -> Partitioned:
+    """The program, which XLA divides when it compiles it."""
+    with building():
+        made = modules.clone(module)
+        main = modules.function(made)
+        block = main.regions[0].blocks[0]
+        for argument, sharding in zip(list(block.arguments), inputs, strict=True):
+            _without_padding(block, argument, sharding, mesh)
+        back = list(block.operations)[-1]
+        with ir.InsertionPoint(back), ir.Location.unknown():
+            for number, sharding in enumerate(outputs):
+                back.operation.operands[number] = _with_padding(back.operands[number], sharding, mesh)
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(
+            [a.type for a in block.arguments], [value.type for value in back.operands]))
+    return Partitioned(made, tuple(inputs), tuple(outputs))
+
+
+def _without_padding(block: ir.Block, argument: ir.BlockArgument, sharding: Sharding, mesh: MeshShape) -> None:
+    shape, dtype = types.shape_and_dtype(argument.type)
+    rests = sharding.padded(mesh, shape)
+    if rests == tuple(shape):
+        return
+    argument.set_type(types.tensor_type(rests, dtype))
+    readers = [(use.owner, use.operand_number) for use in argument.uses]
+    with ir.InsertionPoint.at_block_begin(block), ir.Location.unknown():
+        elements = ops.slice(argument, [0] * len(shape), list(shape), [1] * len(shape))
+    for owner, number in readers:
+        owner.operation.operands[number] = elements
+
+
+def _with_padding(value: ir.Value, sharding: Sharding, mesh: MeshShape) -> ir.Value:
+    shape, dtype = types.shape_and_dtype(value.type)
+    rests = sharding.padded(mesh, shape)
+    if rests == tuple(shape):
+        return value
+    missing = [n - m for n, m in zip(rests, shape, strict=True)]
+    nothing = ops.constant(np.zeros((), dtype))
+    return ops.pad(value, nothing, [0] * len(shape), missing, [0] * len(shape))

@@ -1,0 +1,133 @@
+"""A compiled module for all devices of a mesh, called as `runtime.Executable` is on a device."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.communication.placement import Placement, partitioned
+from reactant.runtime.arguments import converted
+from reactant.runtime.jax_internals import (
+    NO_TRANSFORMATION,
+    X64,
+    restore_x64,
+    swap_x64,
+    transformation,
+)
+from reactant.runtime.meshes import LAUNCHES
+from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
+
+
+class MeshExecutable:
+    """One StableHLO module on a mesh.
+
+    module: for one device; general: the same before the forms that suit a target. placement: of its arguments and
+    results. Arguments that are divided unevenly, and such results, are given and returned with their padding;
+    `outputs` are without. The rest as in `runtime.Executable`.
+    """
+
+    straight = None
+    directly = None
+
+    def __init__(self, module: ir.Module, placement: Placement, *, name: str, general: bytes | None = None,
+                 xla_options: Mapping[str, Any] | None = None, donate: Sequence[int] = (), weak: Sequence[int] = (),
+                 callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
+                 read: tuple[int, ...] | None = None) -> None:
+        self.name, self.read, self.placement = name, read, placement
+        self.xla_options = dict(xla_options or {})
+        told = dict(callbacks=callbacks, as_jax=as_jax, contract=contract)
+        self._body: Body = body_of(module, name, weak, general=general, **told)
+        made = partitioned(module, general, placement)
+        self.partitioned = made
+        self._spread = body_of(made.module, name, weak, **told)
+        self.arguments = [placement.named(s) for s in made.inputs]
+        self.results = [given if given is not None else placement.named(s)
+                        for s, given in zip(made.outputs, placement.results, strict=True)]
+        self._variant = Variant(donated=tuple(sorted(donate)))
+        self._program: Program | None = None
+        self._run: Any = None
+        self._on_cpu = placement.mesh.devices.flat[0].platform == "cpu"
+        self._lock = threading.Lock()
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        """Shape and dtype of each argument, without padding."""
+        return self._body.inputs
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        """Shape and dtype of each result, without padding."""
+        return self._body.outputs
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds spent in lowering and XLA so far."""
+        return self._program.seconds if self._program else 0.0
+
+    def compile(self, *, on_device: bool = True) -> MeshExecutable:
+        """Compile now; returns itself."""
+        self._compiled()
+        return self
+
+    def on_device(self, arguments: Sequence[Any]) -> list[jax.Array]:
+        """Run; results stay where they are made. Arguments that lie elsewhere are put where the program wants them.
+
+        Returns before the results are computed, unless an argument is a NumPy array.
+        """
+        run = self._run
+        if run is None or transformation.value is not NO_TRANSFORMATION:
+            run = self._compiled().run
+        before = swap_x64(True)
+        try:
+            try:
+                results: list[jax.Array] = run(*arguments)
+            except (TypeError, ValueError):
+                results = run(*self._placed(arguments))
+        finally:
+            restore_x64(before)
+        if self._run is None:
+            self._run = self._compiled().shortest()
+        if self._on_cpu:
+            LAUNCHES.note(results)
+        for argument in arguments:
+            if type(argument) is not jax.Array and isinstance(argument, np.ndarray):
+                jax.block_until_ready(results)
+                break
+        return results
+
+    def _placed(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments in the dtypes that the program takes, on the mesh."""
+        fitting = converted(arguments, self._spread.inputs, self.name)
+        return [jax.device_put(x, place) for x, place in zip(fitting, self.arguments, strict=True)]
+
+    def traced(self, arguments: Sequence[Any]) -> list[Any]:
+        """The module as part of what an outer `jax.jit` is tracing, which places it."""
+        with X64():
+            return run_module.bind(*fitted(list(arguments), self._body.inputs), body=self._body)
+
+    def as_text(self, *, on_device: bool = True) -> str:
+        """XLA's HLO of one device's part, after its optimisations."""
+        return str(self._compiled().compiled.as_text())
+
+    def cost_analysis(self, *, on_device: bool = True) -> dict[str, float]:
+        """XLA's own estimate for one device: flops, bytes accessed, transcendentals."""
+        found = self._compiled().compiled.cost_analysis()
+        return dict(found[0] if isinstance(found, list) else found or {})
+
+    def memory_analysis(self, *, on_device: bool = True) -> Any:
+        """XLA's sizes in bytes, for one device."""
+        return self._compiled().compiled.memory_analysis()
+
+    def _compiled(self) -> Program:
+        with self._lock:
+            if self._program is None:
+                self._program = Program(self._spread, self._variant, self.xla_options,
+                                        places=(tuple(self.arguments), list(self.results)))
+            return self._program
+
+    def __repr__(self) -> str:
+        return f"<MeshExecutable {self.name}({', '.join(map(str, self.inputs))}) on {self.placement.shape}>"

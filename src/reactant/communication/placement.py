@@ -1,0 +1,79 @@
+"""On which mesh a program runs, and how its arguments and results lie there.
+
+`partitioned` is the one place where it is decided who divides the program.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxlib.mlir import ir
+
+from reactant.communication import automatic
+from reactant.communication.automatic import Partitioned
+from reactant.communication.propagation import propagated
+from reactant.communication.sharding import MeshShape, Sharding
+from reactant.ir import modules, types
+from reactant.ir.context import building
+from reactant.records import dataclass
+from reactant.runtime.meshes import axes_of
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a program runs. For each argument and result of its module the sharding that it has, None: any.
+
+    pads: whether results may rest padded, which jax's arrays cannot.
+    """
+
+    mesh: Mesh
+    arguments: tuple[NamedSharding | None, ...]
+    results: tuple[NamedSharding | None, ...]
+    pads: bool = True
+
+    @cached_property
+    def shape(self) -> MeshShape:
+        """The mesh without its devices."""
+        return MeshShape(tuple(map(str, self.mesh.axis_names)), tuple(self.mesh.devices.shape))
+
+    def read(self, numbers: Sequence[int] | None) -> Placement:
+        """The same of a program that takes some of the arguments."""
+        if numbers is None:
+            return self
+        return Placement(self.mesh, tuple(self.arguments[n] for n in numbers), self.results, self.pads)
+
+    def named(self, sharding: Sharding) -> NamedSharding:
+        """A sharding as jax says it."""
+        parts = [axes[0] if len(axes) == 1 else axes or None for axes in sharding.axes]
+        return NamedSharding(self.mesh, PartitionSpec(*parts))
+
+
+def partitioned(module: ir.Module, general: bytes | None, placement: Placement) -> Partitioned:
+    """The program for all devices of the mesh. module: for one device. general: before the forms that suit a target,
+    where that is kept."""
+    arguments, results = _types(module)
+    mesh = placement.shape
+    inputs, outputs = propagated(module, mesh, _shardings(placement.arguments, arguments),
+                                 _shardings(placement.results, results))
+    if not placement.pads:
+        outputs = tuple(told if given is not None else even(told, mesh, types.shape_and_dtype(kind)[0])
+                        for told, given, kind in zip(outputs, placement.results, results, strict=True))
+    return automatic.partition(module, mesh, inputs, outputs)
+
+
+def even(sharding: Sharding, mesh: MeshShape, shape: Sequence[int]) -> Sharding:
+    """The sharding without the axes that do not divide."""
+    return Sharding(tuple(axes if n % mesh.size(axes) == 0 else () for axes, n in
+                          zip(sharding.axes, shape, strict=True)))
+
+
+def _types(module: ir.Module) -> tuple[list[ir.Type], list[ir.Type]]:
+    with building():
+        kind = ir.FunctionType(modules.function(module).attributes["function_type"].value)
+        return list(kind.inputs), list(kind.results)
+
+
+def _shardings(given: Sequence[NamedSharding | None], kinds: Sequence[ir.Type]) -> list[Sharding | None]:
+    return [None if each is None else Sharding(axes_of(each, len(types.shape_and_dtype(kind)[0])))
+            for each, kind in zip(given, kinds, strict=True)]

@@ -1,0 +1,119 @@
+"""Arrays on several devices, made of what there is, shard by shard, and without their padding again."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax import lax
+from jax.sharding import NamedSharding
+
+from reactant.errors import ShardingError
+from reactant.runtime.jax_internals import X64
+from reactant.runtime.meshes import padded, replicated
+
+Shape = tuple[int, ...]
+
+
+def from_host(host: np.ndarray, sharding: NamedSharding) -> jax.Array:
+    """A buffer of `host`, which nobody will change, at rest."""
+    whole = padded(sharding, host.shape)
+    with X64():
+        if whole == host.shape:
+            return jax.device_put(host, sharding)
+        return jax.make_array_from_callback(whole, sharding, lambda index: _filled(host[_within(index, host.shape)],
+                                                                                  _extents(index, whole)))
+
+
+def from_device(array: jax.Array, sharding: NamedSharding) -> jax.Array:
+    """A buffer of `array`, wherever it is, at rest; it may be `array` itself."""
+    whole = padded(sharding, array.shape)
+    with X64():
+        if whole == array.shape:
+            return jax.device_put(array, sharding)
+        if array.sharding.device_set != sharding.device_set:
+            array = jax.device_put(array, replicated(sharding.mesh))
+        return _padding(whole, sharding)(array)
+
+
+def from_callback(callback: Callable[[tuple[slice, ...]], Any], shape: Shape, dtype: Any,
+                  sharding: NamedSharding) -> jax.Array:
+    """A buffer of what the callback says of each part, of which it is told the slices. dtype: of the first part, where
+    it is None. Each part is asked for once.
+
+    Raises `ShardingError` for a part of another shape or dtype.
+    """
+    whole = padded(sharding, shape)
+    made: dict[tuple, np.ndarray] = {}
+    kind = None if dtype is None else np.dtype(dtype)
+
+    def part(index: tuple[slice, ...]) -> np.ndarray:
+        nonlocal kind
+        within = _within(index, shape)
+        key = tuple((s.start, s.stop) for s in within)
+        if key not in made:
+            given = callback(within)
+            found = np.asarray(given) if dtype is None else np.asarray(given, kind)
+            kind = kind or found.dtype
+            wanted = _extents(within, shape)
+            if found.shape != wanted:
+                raise ShardingError(
+                    f"reactant.array: the callback gave an array of shape {found.shape} for the part "
+                    f"[{', '.join(f'{s.start}:{s.stop}' for s in within)}], which has the shape {wanted}.")
+            if found.dtype != kind:
+                raise ShardingError(f"reactant.array: the callback gave {found.dtype} for one part and {kind} for "
+                                    f"another. Say dtype=.")
+            made[key] = np.array(found, kind.newbyteorder("="))
+        return _filled(made[key], _extents(index, whole))
+
+    with X64():
+        return jax.make_array_from_callback(whole, sharding, part)
+
+
+def without_padding(buffer: jax.Array, shape: Shape) -> jax.Array:
+    """The array that rests in a buffer, as jax holds it: what does not divide is on each device."""
+    with X64():
+        return _head(buffer, shape)
+
+
+def host_of(buffer: jax.Array, shape: Shape | None) -> np.ndarray:
+    """The array that rests in a buffer, for NumPy. shape: None where it is all of the buffer."""
+    host = np.asarray(buffer)
+    if shape is None:
+        return host
+    found = np.ascontiguousarray(host[tuple(slice(n) for n in shape)]).reshape(shape)
+    found.flags.writeable = False
+    return found
+
+
+def _within(index: Sequence[slice], shape: Shape) -> tuple[slice, ...]:
+    """The part of the array in a part of the buffer."""
+    return tuple(slice(min(s.start or 0, n), n if s.stop is None else min(s.stop, n))
+                 for s, n in zip(index, shape, strict=True))
+
+
+def _extents(index: Sequence[slice], shape: Shape) -> Shape:
+    return tuple((n if s.stop is None else s.stop) - (s.start or 0) for s, n in zip(index, shape, strict=True))
+
+
+def _filled(part: np.ndarray, shape: Shape) -> np.ndarray:
+    """The part with padding behind it."""
+    if part.shape == shape:
+        return part
+    made = np.zeros(shape, part.dtype)
+    made[tuple(map(slice, part.shape))] = part
+    return made
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _head(buffer: Any, shape: Shape) -> Any:
+    return lax.slice(buffer, (0,) * len(shape), shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _padding(shape: Shape, sharding: NamedSharding) -> Callable[[Any], jax.Array]:
+    def pad(array: Any) -> Any:
+        return lax.pad(array, np.zeros((), array.dtype), [(0, n - m, 0) for n, m in zip(shape, array.shape, strict=True)])
+    return jax.jit(pad, out_shardings=sharding)
