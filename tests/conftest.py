@@ -10,6 +10,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.native import bounds
+from tests import devices8
 
 os.environ["REACTANT_CALIBRATION"] = "off"
 
@@ -25,6 +26,11 @@ LONG, LONGER = 6, 10
 def pytest_addoption(parser):
     parser.addoption("--part", metavar="K/N", help="of the tests that are chosen every N-th, from the K-th on: the "
                      "slow ones together take many hours")
+
+
+def pytest_configure(config):
+    if (plugin := devices8.plugin()) is not None:
+        config.pluginmanager.register(plugin)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
