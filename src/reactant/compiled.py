@@ -278,9 +278,9 @@ class Compiled:
 
     def _run_simply_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """As `_run_on_device`: arguments in, results out."""
-        given = []
-        for leaf in self._passed(leaves):
-            given.append(leaf.buffer if type(leaf) is DeviceArray else leaf)
+        given = self._passed(leaves)
+        if self.lowered.placement is None:
+            given = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in given]
         results: list[Any] = self.executable.on_device(given)
         return self._deliver(self._held(results, leaves), leaves, args, kwargs)
 
@@ -294,11 +294,12 @@ class Compiled:
         return [DeviceArray(r, out.shape) for r, out in zip(results, self.executable.outputs, strict=True)]
 
     def _run_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
-        arrays = [leaf.buffer if type(leaf) is DeviceArray else leaf
-                  for leaf in self._passed([*leaves, *self._traced.captured])]
-        if self.passing or any(isinstance(leaf, jax.core.Tracer) for leaf in arrays):
-            results = self.executable.traced([leaf.jax if type(leaf) is DeviceArray else leaf
-                                              for leaf in self._passed([*leaves, *self._traced.captured])])
+        arrays = self._passed([*leaves, *self._traced.captured])
+        traced = self.passing or any(isinstance(leaf, jax.core.Tracer) for leaf in arrays)
+        if traced or self.lowered.placement is None:
+            arrays = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in arrays]
+        if traced:
+            results = self.executable.traced(arrays)
             if self._traced.written:
                 raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "
                                     "jax arrays do not change. Return the new array instead.")

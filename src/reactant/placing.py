@@ -26,7 +26,7 @@ def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced,
     on = common_mesh(name, [(label, place) for (label, _), place in zip(leaves, places, strict=True)], mesh)
     if on is None or on.size == 1:
         return None
-    results: list[NamedSharding | None] = [None] * _results(traced)
+    results: list[NamedSharding | None] = [None] * results_of(traced)
     for number, index in traced.written.items():
         results[index] = places[number]
     for index in (*([] if traced.flags is None else [traced.flags]), *(i for told in traced.told for i in told)):
@@ -36,7 +36,8 @@ def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced,
                      pads=any(devices) or not devices)
 
 
-def _results(traced: Traced) -> int:
+def results_of(traced: Traced) -> int:
+    """How many results a program has."""
     with building():
         return len(ir.FunctionType(modules.function(traced.module).attributes["function_type"].value).results)
 

@@ -10,7 +10,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.placement import Placement, partitioned
+from reactant.runtime import shards
 from reactant.runtime.arguments import converted
+from reactant.runtime.array import DeviceArray
 from reactant.runtime.jax_internals import (
     NO_TRANSFORMATION,
     X64,
@@ -74,17 +76,19 @@ class MeshExecutable:
         return self
 
     def on_device(self, arguments: Sequence[Any]) -> list[jax.Array]:
-        """Run; results stay where they are made. Arguments that lie elsewhere are put where the program wants them.
+        """Run on arrays of jax's and of ours; results stay where they are made. Arguments that lie elsewhere are put
+        where the program wants them.
 
         Returns before the results are computed, unless an argument is a NumPy array.
         """
+        given = [x.buffer if type(x) is DeviceArray else x for x in arguments]
         run = self._run
         if run is None or transformation.value is not NO_TRANSFORMATION:
             run = self._compiled().run
         before = swap_x64(True)
         try:
             try:
-                results: list[jax.Array] = run(*arguments)
+                results: list[jax.Array] = run(*given)
             except (TypeError, ValueError):
                 results = run(*self._placed(arguments))
         finally:
@@ -93,7 +97,7 @@ class MeshExecutable:
             self._run = self._compiled().shortest()
         if self._on_cpu:
             LAUNCHES.note(results)
-        for argument in arguments:
+        for argument in given:
             if type(argument) is not jax.Array and isinstance(argument, np.ndarray):
                 jax.block_until_ready(results)
                 break
@@ -101,8 +105,9 @@ class MeshExecutable:
 
     def _placed(self, arguments: Sequence[Any]) -> list[Any]:
         """The arguments in the dtypes that the program takes, on the mesh."""
-        fitting = converted(arguments, self._spread.inputs, self.name)
-        return [jax.device_put(x, place) for x, place in zip(fitting, self.arguments, strict=True)]
+        given = [x.jax if type(x) is DeviceArray else x for x in arguments]
+        return [shards.from_device(x, place) if isinstance(x, jax.Array) else shards.from_host(x, place)
+                for x, place in zip(converted(given, self.inputs, self.name), self.arguments, strict=True)]
 
     def traced(self, arguments: Sequence[Any]) -> list[Any]:
         """The module as part of what an outer `jax.jit` is tracing, which places it."""

@@ -43,6 +43,10 @@ class Placement:
             return self
         return Placement(self.mesh, tuple(self.arguments[n] for n in numbers), self.results, self.pads)
 
+    def of_results(self, count: int) -> Placement:
+        """The same of a program with so many results, which may lie anywhere."""
+        return Placement(self.mesh, self.arguments, (None,) * count, self.pads)
+
     def named(self, sharding: Sharding) -> NamedSharding:
         """A sharding as jax says it."""
         parts = [axes[0] if len(axes) == 1 else axes or None for axes in sharding.axes]

@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines
 from reactant import signature as sig
 from reactant.compiled import Compiled, Lowered, Times
+from reactant.communication.placement import Placement
 from reactant.compiled_numpy import lower
 from reactant.derivatives import by_jax
 from reactant.derivatives.answers import require_real
@@ -36,6 +37,7 @@ from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
 from reactant.jax_functions import JaxJitted
 from reactant.options import CompileOptions
+from reactant.placing import results_of
 from reactant.records import dataclass
 from reactant.traced import Result, Traced
 
@@ -45,10 +47,12 @@ CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "
 
 @dataclass
 class Wanted:
-    """What the second program is given: shape and dtype of each, and how to find them in what the user passes."""
+    """What the second program is given: shape and dtype of each, and how to find them in what the user passes.
+    like: which output each is like, or which argument, where that is known."""
 
     types: list[tuple[tuple[int, ...], np.dtype]]
     flatten: Callable[[Any], list[Any]]
+    like: list[int | None]
 
 
 @dataclass
@@ -99,18 +103,21 @@ class Split:
         shapes = [shape_and_dtype(t) for t in types]
         extra = [current_trace().add_argument(shape, dtype) for shape, dtype in shapes]
         if self.mode == "reverse":
+            self._outputs = made.outputs()
             results, link = primal_of(made)
             found = made.request(requests.REVERSE, varying, extra, link=link)[1]
             left = iter(found)
             derivative: Any = tuple(gradients_like(args[n], left) for n in self.numbers)
             template = made.outputs()
-            self._wanted = Wanted(shapes, lambda given: _cotangents(template, varying, shapes, made.name, given))
+            self._wanted = Wanted(shapes, lambda given: _cotangents(template, varying, shapes, made.name, given),
+                                  list(varying))
         else:
             results, found = made.request(requests.FORWARD, varying, extra)
             made.take_effect(results)
             derivative = tangent_tree(made.outputs(), dict(zip(varying, found, strict=True)), made.types)
             varies = [sig.map_tree(args[n], as_floating) for n in self.numbers]
-            self._wanted = Wanted(shapes, lambda given: _tangents(varies, self.numbers, given))
+            self._wanted = Wanted(shapes, lambda given: _tangents(varies, self.numbers, given),
+                                  [tensor.storage.argument for tensor in made.active])
         return filled((made.outputs(), made.aux), results), derivative
 
     def _taken(self, key: tuple, refused: NotImported) -> TakenByJax:
@@ -139,15 +146,32 @@ class Split:
             if self.mode == "forward":
                 traced = replace(traced, module=divided(traced.module, extra))
             early, late = _divide(traced, extra)
-            on_device = whole.on_device
-            name = self.jitted.__name__
-            return _Divided(_compiled(f"{name}_outputs", early, options, on_device),
-                            _compiled(f"{name}_derivative", late, options, on_device), self._wanted)
+            name, place = self.jitted.__name__, whole.placement
+            first = _compiled(f"{name}_outputs", early, options, whole, place and place.of_results(results_of(early)))
+            second = place and self._placed(place, first)
+            return _Divided(first, _compiled(f"{name}_derivative", late, options, whole,
+                                             second and second.of_results(results_of(late))), self._wanted)
+
+    def _placed(self, whole: Placement, early: Compiled) -> Placement:
+        """Where the second program gets what it is given: what is kept lies where the first one left it, cotangents are
+        like outputs, tangents like arguments."""
+        outputs, kept = early.lowered.traced.result
+        places, like = early.executable.results, self._wanted.like
+        if self.mode == "forward":
+            extra = [None if n is None else whole.arguments[n] for n in like]
+        else:
+            found = dict(zip((slot.index for slot in leaves_of(self._outputs) if type(slot) is Slot),
+                             (leaf for leaf in leaves_of(outputs[0])), strict=False))
+            extra = [places[leaf.index] if type(leaf := found.get(n)) is Result else None for n in like]
+        return Placement(whole.mesh, (*(places[each.index] for each in kept), *extra), (), whole.pads)
 
 
-def _compiled(name: str, traced: Traced, options: CompileOptions, on_device: bool) -> Compiled:
+def _compiled(name: str, traced: Traced, options: CompileOptions, whole: Lowered,
+              placement: Placement | None) -> Compiled:
     report = pipelines.run(traced.module, "default" if options.optimize is True else "none", options=options)
-    return compiled_once(Lowered(name, traced, None, report, Times(), options, on_device=on_device))
+    lowered = Lowered(name, traced, None, report, Times(), options, on_device=whole.on_device)
+    lowered.placement = placement
+    return compiled_once(lowered)
 
 
 def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any:
