@@ -12,17 +12,22 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import pipelines, progress
+from reactant.communication.executable import MeshExecutable
+from reactant.communication.placement import Placement
 from reactant.compiled import Compiled, Lowered, Times, pipeline_of
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, ShardingError
 from reactant.frontends import jax as jax_way
 from reactant.frontends.jax_arguments import Settings, argument_leaves, donated_leaves
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.placing import common_mesh
 from reactant.random_keys import generator_of, is_key
 from reactant.rewrite import Report
+from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import Miss, may_change
 from reactant.runtime.executable import Executable
+from reactant.runtime.meshes import spread
 from reactant.traced import Traced
 
 
@@ -49,13 +54,22 @@ class JaxLowered(Lowered):
 
     def program(self, directly: bool = True) -> JaxCompiled:
         """The program as XLA gets it, compiled when it is first called; `directly`: in the way of `jax.jit`."""
+        if self.placement is not None:
+            return JaxCompiled(self, MeshExecutable(
+                self.module, self.placement, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
+                weak=self._weak(), general=self.report.kept, callbacks=self.imported.callbacks, as_jax=self.as_jax,
+                contract=True), False)
         with building():
             executable = Executable(
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
-                device=self.device, weak=[i for i, out in enumerate(self.imported.outputs) if out.weak_type],
+                device=self.device, weak=self._weak(),
                 native=self.native_module(self.device), general=self.report.kept,
                 callbacks=self.imported.callbacks, as_jax=self.as_jax, contract=True)
         return JaxCompiled(self, executable, directly and not self.options.donate)
+
+    def _weak(self) -> list[int]:
+        """The results that have weak types."""
+        return [i for i, out in enumerate(self.imported.outputs) if out.weak_type]
 
 
 class JaxCompiled(Compiled):
@@ -101,8 +115,11 @@ class JaxCompiled(Compiled):
             with contextlib.suppress(Miss):
                 return self.direct(*args, **kwargs)
         results = self.executable.on_device([
-            x if isinstance(x, jax.Array) else np.asarray(x, dtype)
+            x if isinstance(x, (jax.Array, DeviceArray)) else np.asarray(x, dtype)
             for x, dtype in zip(self._taken.without_keys(leaves), self._taken.dtypes, strict=True)])
+        if self.lowered.placement is not None and self.lowered.placement.pads:
+            results = [r if r.shape == out.shape else DeviceArray(r, out.shape)
+                       for r, out in zip(results, self.executable.outputs, strict=True)]
         return self._taken.built(results)
 
 
@@ -145,6 +162,9 @@ class _Convention:
 class LeftToJax(JaxCompiled):
     """A call that `jax.jit` runs as it is."""
 
+    plain = False
+    """Whether arguments are device arrays of ours, of which it is given the content."""
+
     def __init__(self, jitted: Any, reason: str, lowered: Any = None):
         self.jitted, self.reason, self.direct = jitted, reason, None
         if lowered is not None:
@@ -152,6 +172,8 @@ class LeftToJax(JaxCompiled):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What `jax.jit` gives."""
+        if self.plain:
+            args, kwargs = plain((args, kwargs))
         result = self.jitted(*args, **kwargs)
         if may_change(args, kwargs):
             jax.block_until_ready(result)
@@ -227,11 +249,14 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     if settings.reason:
         raise jax_way.CannotImport(settings.reason)
     leaves, _, static = argument_leaves(settings, args, kwargs)
-    device = _device_of(leaves)
+    placement = _placement_of(name, leaves)
+    device = None if placement is not None else _device_of(leaves)
+    if placement is not None:
+        args, kwargs = jax.tree_util.tree_map(_described, (args, kwargs))
     times, begun = Times(), time.perf_counter()
     with building():
         with progress.step(f"JAX traces {name!r}"):
-            imported = jax_way.lower_call(keeping, args, kwargs, callbacks=True)
+            imported = _imported(keeping, args, kwargs, placement)
         times.trace = time.perf_counter() - begun
         if jax.tree_util.tree_structure(argument_trees(settings, args, kwargs)) != imported.in_tree:
             raise jax_way.CannotImport("jax.jit groups the arguments in another way than they are given")
@@ -241,7 +266,22 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
             report = pipelines.run(imported.module, passes, options=options)
         times.passes = time.perf_counter() - begun
     donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)
-    return JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)
+    lowered = JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)
+    if placement is not None:
+        lowered.placement = placement.of_results(len(imported.outputs))
+    return lowered
+
+
+def _imported(keeping: Any, args: tuple, kwargs: dict, placement: Placement | None) -> jax_way.Imported:
+    """The module of a call, for one device. What asks the types of arguments how they lie is left to jax."""
+    try:
+        return jax_way.lower_call(keeping, args, kwargs, callbacks=True)
+    except jax_way.CannotImport:
+        raise
+    except Exception as error:
+        if placement is None or jax.sharding.AxisType.Explicit not in placement.mesh.axis_types:
+            raise
+        raise jax_way.CannotImport(f"types say how arrays are sharded ({error})") from error
 
 
 def argument_trees(settings: Settings, args: tuple, kwargs: dict) -> Any:
@@ -268,6 +308,36 @@ def usable(imported: jax_way.Imported) -> tuple[int, ...]:
             free.remove((aval.shape, aval.dtype))
             found.append(number)
     return tuple(found)
+
+
+def plain(tree: Any) -> Any:
+    """A tree with the content of our device arrays in their place."""
+    return jax.tree_util.tree_map(lambda x: x.jax if type(x) is DeviceArray else x, tree)
+
+
+def _described(x: Any) -> Any:
+    """What jax traces as an array that is nowhere, of one that is on a mesh."""
+    if type(x) is DeviceArray:
+        return jax.ShapeDtypeStruct(x.shape, x.dtype)
+    if isinstance(x, jax.Array) and spread(x) is not None:
+        return jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type)
+    return x
+
+
+def _placement_of(name: str, leaves: Sequence[Any]) -> Placement | None:
+    """Where a call with such arguments runs, if on several devices; its results may lie anywhere there."""
+    places = [spread(x.buffer) if type(x) is DeviceArray else spread(x) if isinstance(x, jax.Array) else None
+              for x in leaves]
+    if not any(places):
+        return None
+    try:
+        mesh = common_mesh(name, [("Argument", place) for place in places], None)
+    except ShardingError as error:
+        raise jax_way.CannotImport("arguments are on several meshes") from error
+    for leaf, place in zip(leaves, places, strict=True):
+        if place is None and isinstance(leaf, jax.Array) and leaf.committed:
+            raise jax_way.CannotImport("arguments are placed on several devices")
+    return Placement(mesh, tuple(places), (), pads=any(type(x) is DeviceArray for x in leaves))
 
 
 def _device_of(leaves: Sequence[Any]) -> jax.Device | None:

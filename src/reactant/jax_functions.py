@@ -97,7 +97,8 @@ class JaxJitted(Jitted):
                                       keep_original=True)
         except CannotImport as refused:
             self._tell(refused)
-            return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
+            return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), *compiled_jax.plain((args, kwargs)),
+                                             self.options)
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results, as `jax.ShapeDtypeStruct`s; nothing is computed."""
@@ -157,12 +158,14 @@ class JaxJitted(Jitted):
         except CannotImport as refused:
             self._tell(refused)
             entry = compiled_jax.LeftToJax(self.jitted, str(refused))
+            entry.plain = any(type(leaf) is DeviceArray for leaf in jax.tree_util.tree_leaves((args, kwargs)))
         except jax.errors.JaxRuntimeError as refused:
             if self.options.xla:
                 raise                          # the user's compile options are not for jax.jit to drop
             failed = Failed(f"XLA refuses the simplified program: {refused}")
             self._tell(failed)
             entry = compiled_jax.LeftToJax(self.jitted, str(failed))
+            entry.plain = any(type(leaf) is DeviceArray for leaf in jax.tree_util.tree_leaves((args, kwargs)))
         with self._lock:
             return self._entries.setdefault(key, entry)
 
@@ -188,7 +191,7 @@ def _levels_to_the_user() -> int:
 
 
 def _kinds(leaves: list[Any]) -> tuple | None:
-    """What a program depends on of each leaf; None where a leaf is a tracer or a `DeviceArray`."""
+    """What a program depends on of each leaf; None where a leaf is a tracer, or a `DeviceArray` that jax can have."""
     found: list[Any] = []
     for leaf in leaves:
         if isinstance(leaf, jax.Array):
@@ -198,11 +201,14 @@ def _kinds(leaves: list[Any]) -> tuple | None:
         elif isinstance(leaf, (np.ndarray, np.generic)):
             found.append((type(leaf), leaf.shape, leaf.dtype))
         elif type(leaf) is DeviceArray:
-            return None
+            if not leaf.is_padded:
+                return None
+            found.append((leaf.shape, leaf.dtype, leaf.sharding))
         else:
             found.append(type(leaf))
     return tuple(found)
 
 
 def _plain(tree: Any) -> Any:
-    return jax.tree_util.tree_map(lambda x: x.jax if type(x) is DeviceArray else x, tree)
+    """Device arrays of ours as jax's, but for those that jax cannot have."""
+    return jax.tree_util.tree_map(lambda x: x.jax if type(x) is DeviceArray and not x.is_padded else x, tree)

@@ -111,6 +111,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._storage.current() if self._layout is None else self.jax
 
     @property
+    def is_padded(self) -> bool:
+        """Whether the buffer is longer than what it holds."""
+        return self._layout is None and self._storage.rests is not None
+
+    @property
     def sharding(self) -> jax.sharding.Sharding:
         """How the elements lie on the devices."""
         return self.buffer.sharding
