@@ -40,6 +40,12 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding],
     return Partitioned(made, tuple(inputs), tuple(outputs))
 
 
+def even(sharding: Sharding, mesh: MeshShape, shape: Sequence[int]) -> Sharding:
+    """The sharding without the axes that do not divide."""
+    return Sharding(tuple(axes if n % mesh.size(axes) == 0 else () for axes, n in
+                          zip(sharding.axes, shape, strict=True)))
+
+
 def _without_padding(block: ir.Block, argument: ir.BlockArgument, sharding: Sharding, mesh: MeshShape) -> None:
     shape, dtype = types.shape_and_dtype(argument.type)
     rests = sharding.padded(mesh, shape)

@@ -11,7 +11,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 import reactant.communication.rules  # noqa: F401 - declares the rules
-from reactant.communication.axes import propagate
+from reactant.communication.automatic import Partitioned, even
+from reactant.communication.axes import Axes, propagate
 from reactant.communication.blocks import Grid
 from reactant.communication.emission import Part, Writer
 from reactant.communication.local_program import LocalProgram, Window
@@ -20,23 +21,14 @@ from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import creation, modules
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-from reactant.records import dataclass
-
-
-@dataclass(eq=False)
-class Partitioned:
-    """A program for a mesh. Arguments and results that are divided have the shapes that they have at rest."""
-
-    module: ir.Module
-    inputs: tuple[Sharding, ...]
-    outputs: tuple[Sharding, ...]
 
 
 def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
-              outputs: Sequence[Sharding | None] | None = None) -> Partitioned:
+              outputs: Sequence[Sharding | None] | None = None, pads: bool = True) -> Partitioned:
     """Divide a program of static shapes, whose `@main` calls nothing, on a mesh.
 
-    inputs: how each argument is spread; None: as suits the program. outputs: the same for results.
+    inputs: how each argument is spread; None: as suits the program. outputs: the same for results. pads: whether those
+    whose sharding is not given may rest padded.
     The module stays as it is. Raises `NotPartitioned` where an op only works on one device.
     """
     with building():
@@ -49,8 +41,8 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
             plan.place(argument, plan.at_rest(argument))
         plan.place_block(block)
         returned = list(block.operations[len(block.operations) - 1].operands)
-        results = [s or Sharding(tuple(axes[v])) for v, s in
-                   zip(returned, outputs or [None] * len(returned), strict=True)]
+        results = [s if s is not None else _free(axes, v, mesh, pads)
+                   for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
         for value, sharding in zip(returned, results, strict=True):
             plan.need(value, plan.everyone, {d: Wanted(g.owned(shape_of(value)[d]), g)
                                              for d, g in at_rest(mesh, sharding, shape_of(value)).items()})
@@ -101,6 +93,11 @@ def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Se
         top.operation.erase()
         anchor.operation.erase()
     return made
+
+
+def _free(axes: Axes, value: ir.Value, mesh: MeshShape, pads: bool) -> Sharding:
+    found = Sharding(tuple(axes[value]))
+    return found if pads else even(found, mesh, shape_of(value))
 
 
 def at_rest(mesh: MeshShape, sharding: Sharding, shape: Sequence[int]) -> dict[int, Grid]:

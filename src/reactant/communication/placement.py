@@ -11,7 +11,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
 from reactant.communication import automatic
-from reactant.communication.automatic import Partitioned
+from reactant.communication.automatic import Partitioned, even
+from reactant.communication.declare import NotPartitioned
+from reactant.communication.partition import partition
 from reactant.communication.propagation import propagated
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, types
@@ -58,18 +60,16 @@ def partitioned(module: ir.Module, general: bytes | None, placement: Placement) 
     where that is kept."""
     arguments, results = _types(module)
     mesh = placement.shape
-    inputs, outputs = propagated(module, mesh, _shardings(placement.arguments, arguments),
-                                 _shardings(placement.results, results))
+    given = _shardings(placement.arguments, arguments), _shardings(placement.results, results)
+    try:
+        return partition(module if general is None else modules.parse(general), mesh, *given, placement.pads)
+    except NotPartitioned:
+        pass
+    inputs, outputs = propagated(module, mesh, *given)
     if not placement.pads:
         outputs = tuple(told if given is not None else even(told, mesh, types.shape_and_dtype(kind)[0])
                         for told, given, kind in zip(outputs, placement.results, results, strict=True))
     return automatic.partition(module, mesh, inputs, outputs)
-
-
-def even(sharding: Sharding, mesh: MeshShape, shape: Sequence[int]) -> Sharding:
-    """The sharding without the axes that do not divide."""
-    return Sharding(tuple(axes if n % mesh.size(axes) == 0 else () for axes, n in
-                          zip(sharding.axes, shape, strict=True)))
 
 
 def _types(module: ir.Module) -> tuple[list[ir.Type], list[ir.Type]]:

@@ -14,8 +14,8 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant import signature as sig
-from reactant.compiled import Compiled, Lowered, Times
 from reactant.communication.placement import Placement
+from reactant.compiled import Compiled, Lowered, Times
 from reactant.compiled_numpy import lower
 from reactant.derivatives import by_jax
 from reactant.derivatives.answers import require_real
