@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant.communication.blocks import Demand, Grid, Span, positions
 from reactant.communication.emission import Part, Writer, cut
 from reactant.communication.messages import Round, rounds
-from reactant.communication.planning import Plan, part_of
+from reactant.communication.planning import Box, Plan, part_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.records import dataclass
@@ -22,9 +22,10 @@ from reactant.records import dataclass
 
 @dataclass(eq=False)
 class Moving:
-    """A value of which devices have `core` and want `wanted`."""
+    """A value of which devices have `core` and want `wanted`, in a box of it."""
 
     value: ir.Value
+    box: Box
     part: Part
     core: Demand
     wanted: Demand

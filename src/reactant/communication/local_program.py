@@ -7,9 +7,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.declare import rule_of
-from reactant.communication.emission import Part, Writer
+from reactant.communication.emission import Part, Writer, cut
 from reactant.communication.exchange import Moving, exchange, gathered
-from reactant.communication.planning import Plan
+from reactant.communication.planning import Box, Plan, whole, within
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
@@ -31,6 +31,7 @@ class LocalProgram:
     def __init__(self, plan: Plan, writer: Writer) -> None:
         self.plan, self.w = plan, writer
         self.parts: dict[ir.Value, Part] = {}
+        self.sections: dict[ir.Value, list[tuple[Box, Part]]] = {}
         self.whole: dict[tuple[ir.Value, frozenset[int]], Part] = {}
 
     # ---- what has been written ------------------------------------------------------------------------------------
@@ -53,18 +54,26 @@ class LocalProgram:
     def local_shape(self, value: ir.Value, windows: Mapping[int, Window]) -> tuple[int, ...]:
         return tuple(windows[d].length if d in windows else n for d, n in enumerate(shape_of(value)))
 
-    def part(self, value: ir.Value, windows: Mapping[int, Window]) -> Part:
-        """What there is of a value, gathered along the dimensions that are wanted as a whole."""
+    def _section(self, value: ir.Value, windows: Mapping[int, Window], box: Box) -> tuple[ir.Value, Part]:
+        """What there is of a value in a box, gathered along the dimensions that are wanted as a whole."""
         value = self.plan.axes.resolved(value)
-        whole = frozenset(d for d, g in self.plan.divided(value).items()
-                          if d not in windows or windows[d].axes != g.axes)
-        return self.whole[value, whole] if whole else self.parts[value]
+        gathered = frozenset(d for d, g in self.plan.divided(value).items()
+                             if d not in windows or windows[d].axes != g.axes)
+        if gathered:
+            outer, part = whole(shape_of(value)), self.whole[value, gathered]
+        elif value in self.sections:
+            outer, part = next((b, p) for b, p in self.sections[value] if within(box, b))
+        else:
+            outer, part = whole(shape_of(value)), self.parts[value]
+        return boxed(part.value, [(b[0] - o[0], b[1] - o[0]) if o != b else None
+                                  for b, o in zip(box, outer, strict=True)]), part
 
     def view(self, value: ir.Value, windows: Mapping[int, Window], where: np.ndarray,
-             cyclic: frozenset[int] = frozenset()) -> ir.Value:
-        """A value's elements in some windows; dimensions that have none as a whole."""
-        part = self.part(value, windows)
-        found = part.value
+             cyclic: frozenset[int] = frozenset(), box: Box | None = None) -> ir.Value:
+        """A value's elements in some windows; dimensions that have none as a whole, or what is in `box`."""
+        box = tuple((0, n) if g is not None or box is None else b for n, g, b in zip(
+            shape_of(value), self.plan.grids(value), box or whole(shape_of(value)), strict=True))
+        found, part = self._section(value, windows, box)
         for d, window in windows.items():
             starts = part.starts[d]
             if starts is None and d in cyclic:
@@ -119,7 +128,7 @@ class LocalProgram:
             if k == 0:
                 self._finish(block.arguments)
                 for argument in block.arguments:
-                    if argument in self.parts and self.plan.of(argument).moved is None:
+                    if argument in self.parts and not self.plan.of(argument).moved:
                         self._gather(argument)
             for op in written:
                 self._write(op)
@@ -128,7 +137,7 @@ class LocalProgram:
     def _finish(self, values: Sequence[ir.Value]) -> None:
         """Exchange and gather what is wanted so of values that have been written."""
         own = [v for v in values if v not in self.plan.axes.same and v in self.parts]
-        moved = [v for v in own if self.plan.of(v).moved is not None]
+        moved = [v for v in own if self.plan.of(v).moved]
         self._exchange(moved)
         for value in moved:
             self._gather(value)
@@ -145,18 +154,24 @@ class LocalProgram:
             for result, part in zip(op.results, rule_of(op).emit(self, op), strict=True):
                 if result not in self.plan.axes.same:
                     self.parts[result] = part
-                    if self.plan.of(result).demand is not None and self.plan.of(result).moved is None:
+                    if self.plan.of(result).demand is not None and not self.plan.of(result).moved:
                         self._gather(result)
 
     def _exchange(self, values: Sequence[ir.Value]) -> None:
-        moving = []
+        moving, reasons = [], []
         for value in values:
-            placed = self.plan.of(value)
-            assert placed.moved is not None and placed.demand is not None
-            moving.append(Moving(value, self.parts[value], placed.demand, placed.moved))
-        for each, part in zip(moving, exchange(self.w, self.plan, moving), strict=True):
-            self.parts[each.value] = part
-            self.plan.of(each.value).demand = each.wanted
+            placed, part = self.plan.of(value), self.parts[value]
+            assert placed.demand is not None
+            reasons += [placed.reason] if placed.reason is not None else []
+            for box, wanted in placed.sections:
+                piece = boxed(part.value, [None if b == (0, n) else b
+                                           for b, n in zip(box, shape_of(value), strict=True)])
+                moving.append(Moving(value, box, Part(piece, part.starts), placed.demand, wanted))
+        if not moving:
+            return
+        with ir.Location.fused(reasons) if reasons else ir.Location.unknown():
+            for each, part in zip(moving, exchange(self.w, self.plan, moving), strict=True):
+                self.sections.setdefault(each.value, []).append((each.box, part))
 
 
 class Levels:
@@ -184,7 +199,15 @@ class Levels:
         if value not in self.level:
             return 0
         is_argument = not isinstance(value.owner, ir.Operation) and isinstance(value.owner, ir.Block)
-        return self.level[value] + (self.plan.of(value).moved is not None and not is_argument)
+        return self.level[value] + (self.plan.of(value).moved and not is_argument)
+
+
+def boxed(x: ir.Value, box: Sequence[tuple[int, int] | None]) -> ir.Value:
+    """Some elements of some dimensions."""
+    for d, each in enumerate(box):
+        if each is not None:
+            x = cut(x, d, *each)
+    return x
 
 
 def captured(op: ir.Operation) -> list[ir.Value]:

@@ -25,6 +25,31 @@ SMALL = 4
 """Elements by which a part may always exceed a block."""
 
 
+Box = tuple[tuple[int, int], ...]
+"""[begin, end) of each dimension; all of it where that is divided."""
+
+
+def whole(shape: Sequence[int]) -> Box:
+    """All of an array."""
+    return tuple((0, n) for n in shape)
+
+
+def within(box: Box, other: Box) -> bool:
+    """Whether a box lies in another one."""
+    return all(b[0] >= o[0] and b[1] <= o[1] for b, o in zip(box, other, strict=True))
+
+
+def _put(sections: list[tuple[Box, Demand]], box: Box, demand: Demand) -> None:
+    """Add a section; those that overlap become one."""
+    for k, (other, known) in enumerate(sections):
+        if all(b[0] < o[1] and o[0] < b[1] for b, o in zip(box, other, strict=True)):
+            del sections[k]
+            hull = tuple((min(b[0], o[0]), max(b[1], o[1])) for b, o in zip(box, other, strict=True))
+            _put(sections, hull, known.joined(demand))
+            return
+    sections.append((box, demand))
+
+
 @dataclass(eq=False)
 class Wanted:
     """What is wanted of one dimension: elements, and blocks that they belong to."""
@@ -39,8 +64,12 @@ class Placed:
 
     grids: list[Grid | None]
     demand: Demand | None = None
-    moved: Demand | None = None
-    """What is needed of a value of which devices compute `demand`, what they own."""
+    sections: list[tuple[Box, Demand]] = field(default_factory=list)
+    """The same apart for those parts of the dimensions that are not divided that are read by themselves."""
+    moved: bool = False
+    """Whether devices compute what they own, `demand`, and get the rest of `sections` from others."""
+    reason: ir.Location | None = None
+    """The first op that reads what devices do not own."""
     gathered: set[frozenset[int]] = field(default_factory=set)
     """Which dimensions are wanted as a whole, by whom."""
 
@@ -52,6 +81,8 @@ class Plan:
         self.mesh, self.axes = mesh, axes
         self.everyone = np.ones(mesh.devices, bool)
         self.placed: dict[ir.Value, Placed] = {}
+        self.reading: ir.Location | None = None
+        """The op whose operands' demands are being told."""
         self.free = Grid((), *(np.zeros(0),) * 4)
         """Stands for blocks that are still to be chosen."""
 
@@ -90,22 +121,22 @@ class Plan:
     # ---- what is needed -------------------------------------------------------------------------------------------
 
     def need(self, value: ir.Value, where: np.ndarray, wanted: Mapping[int, Wanted],
-             cyclic: frozenset[int] = frozenset()) -> None:
-        """Say that devices need elements of a value: of a dimension that is not in `wanted`, all."""
+             cyclic: frozenset[int] = frozenset(), box: Box | None = None) -> None:
+        """Say that devices need elements of a value: of a dimension that is not in `wanted`, all, or those in `box`."""
         placed, extents = self.of(value), shape_of(value)
         for d, grid in enumerate(placed.grids):
             if grid is self.free:
                 placed.grids[d] = wanted[d].grid if d in wanted and wanted[d].grid is not self.free else \
                     Grid.at_rest(self.mesh, self.axes[value][d], extents[d])
-        whole = frozenset(d for d, g in enumerate(placed.grids)
-                          if g is not None and (d not in wanted or wanted[d].grid.axes != g.axes))
-        if whole:
-            placed.gathered.add(whole)
-            where = self.everyone
+        gathered = frozenset(d for d, g in enumerate(placed.grids)
+                             if g is not None and (d not in wanted or wanted[d].grid.axes != g.axes))
+        if gathered:
+            placed.gathered.add(gathered)
+            where, box = self.everyone, None
         spans = {}
         for d, grid in enumerate(placed.grids):
             if grid is not None:
-                if d in whole:
+                if d in gathered:
                     spans[d] = grid.owned(extents[d])
                 else:
                     spans[d] = wanted[d].span if d in cyclic else wanted[d].span.within(0, extents[d])
@@ -114,8 +145,14 @@ class Plan:
             if not some.any():
                 return
             where = some
-        new = Demand(where, spans, frozenset(d for d in cyclic if d in spans and d not in whole))
+        new = Demand(where, spans, frozenset(d for d in cyclic if d in spans and d not in gathered))
+        box = tuple((0, n) if box is None or g is not None else b for n, g, b in
+                    zip(extents, placed.grids, box or whole(extents), strict=True))
+        _put(placed.sections, box, new)
         placed.demand = new if placed.demand is None else placed.demand.joined(new)
+        if placed.reason is None and self.reading is not None and any(
+                not placed.grids[d].owned(extents[d]).covers(s.only(where)) for d, s in spans.items()):  # type: ignore
+            placed.reason = self.reading
 
     def owned(self, value: ir.Value) -> Demand:
         """What devices own of a value."""
@@ -129,8 +166,9 @@ class Plan:
             return demand
         owned, extents = self.owned(value), shape_of(value)
         # around the end only where that is asked for
-        turned = frozenset(d for d in demand.cyclic if demand.spans[d].only(demand.where).leaves(extents[d]))
-        demand.cyclic = turned
+        for each in (demand, *(s for _, s in placed.sections)):
+            each.cyclic = frozenset(d for d in each.cyclic if each.spans[d].only(each.where).leaves(extents[d]))
+        turned = demand.cyclic
         apart = not all(goes_round(d) for d in turned)
         for d, span in demand.spans.items():
             grid = placed.grids[d]
@@ -142,7 +180,7 @@ class Plan:
                 beyond = max(int((grid.begin - own.low)[own.some].max()), int((own.high - grid.end)[own.some].max()))
                 apart |= beyond > max(grid.block // 2, SMALL)
         if apart:
-            placed.moved, placed.demand = demand, owned
+            placed.moved, placed.demand = True, owned
         return placed.demand
 
     def plan_block(self, block: ir.Block) -> None:
@@ -156,6 +194,7 @@ class Plan:
             demands = [None if r in self.axes.same else self.settle(r, self.movable(operation), around)
                        for r in operation.results]
             if any(d is not None for d in demands) or any(r in self.axes.same for r in operation.results):
+                self.reading = operation.location
                 rule.demand(self, operation, demands)
 
     def settle_arguments(self, block: ir.Block) -> None:

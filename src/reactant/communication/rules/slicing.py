@@ -15,7 +15,7 @@ from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted
+from reactant.communication.planning import Box, Plan, Wanted, whole
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -55,17 +55,23 @@ class Slice(Rule):
             mine = plan.grids(op.operands[0])[d]
             own = Span(span.low * by, (span.high - 1) * by + 1).moved(starts[d])
             wanted[d] = Wanted(own, grid.moved(starts[d]) if by == 1 or mine is None else mine)
-        plan.need(op.operands[0], demand.where, wanted, demand.cyclic)
+        plan.need(op.operands[0], demand.where, wanted, demand.cyclic, _box(op))
 
     def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
-        result, (starts, limits, strides) = op.results[0], _slice(op)
+        result, (starts, _, strides) = op.results[0], _slice(op)
         windows = program.windows(result)
         mine = {d: Window(w.starts * strides[d] + starts[d], (w.length - 1) * strides[d] + 1 if w.length else 0, w.axes)
                 for d, w in windows.items()}
-        x = program.view(op.operands[0], mine, program.where(result), frozenset(mine))
-        made = ops.slice(x, [0 if d in mine else s for d, s in enumerate(starts)],
-                         [mine[d].length if d in mine else n for d, n in enumerate(limits)], strides)
+        x = program.view(op.operands[0], mine, program.where(result), frozenset(mine), _box(op))
+        made = ops.slice(x, [0] * len(starts), shape_of(x), strides)
         return [program.result(result, made)]
+
+
+def _box(op: ir.Operation) -> Box:
+    """What a slice takes of its operand."""
+    starts, limits, strides = _slice(op)
+    return tuple((s, s if n <= s else s + (n - s - 1) // by * by + 1)
+                 for s, n, by in zip(starts, limits, strides, strict=True))
 
 
 def _slice(op: ir.Operation) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
@@ -174,19 +180,17 @@ class Concatenate(Placing):
             at += shape_of(value)[along]
         return found
 
-    def repeated(self, op: ir.Operation) -> tuple[ir.Value, int] | None:
-        """The array that is repeated in turn by the pieces, and which of its elements comes first."""
-        along, found, at = attr.decode(op.attributes["dimension"]), None, None
-        for value in op.operands:
-            source, begin = _origin(value, along)
-            if found is None:
-                found, first = source, begin
-                at = begin
-            extent = shape_of(source)[along]
-            if source != found or not extent or at is None or begin % extent != at % extent:
+    def repeated(self, op: ir.Operation) -> tuple[ir.Value, Box, int] | None:
+        """The array that the pieces repeat in turn, what of its other dimensions, and which element is first."""
+        along = attr.decode(op.attributes["dimension"])
+        origins = [_origin(v, along) for v in op.operands]
+        source, box, first = origins[0]
+        extent, at = shape_of(source)[along], first
+        for value, (other, its, begin) in zip(op.operands, origins, strict=True):
+            if (other, its) != (source, box) or not extent or begin % extent != at % extent:
                 return None
             at = begin + shape_of(value)[along]
-        return None if found is None or len(op.operands) < 2 else (found, first)
+        return None if len(op.operands) < 2 else (source, box, first)
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         turned = self.repeated(op)
@@ -196,9 +200,8 @@ class Concatenate(Placing):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         turned = self.repeated(op)
         if turned is not None and dimension == attr.decode(op.attributes["dimension"]):
-            source, first = turned
-            by = -first if abs(first) < shape_of(source)[dimension] - first else shape_of(source)[dimension] - first
-            return _moved(plan.grids(source)[dimension], plan.axes[result][dimension], by, plan)
+            grid, by = plan.grids(turned[0])[dimension], -self._by(op)[dimension]
+            return _moved(grid, plan.axes[result][dimension], by, plan)
         return super().grid(plan, op, result, dimension)
 
     def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
@@ -206,44 +209,43 @@ class Concatenate(Placing):
         if turned is None or along not in plan.divided(op.results[0]):
             super().demand(plan, op, demands)
             return
-        (demand,), (source, first) = demands, turned
+        (demand,), (source, box, _), by = demands, turned, self._by(op)
         assert demand is not None
         wanted = {}
         for d, span in demand.spans.items():
             grid = plan.grids(op.results[0])[d]
             assert grid is not None
-            by = self._by(plan, op, source, first) if d == along else 0
-            wanted[d] = Wanted(span.moved(by), grid.moved(by))
-        plan.need(source, demand.where, wanted, demand.cyclic | {along})
+            wanted[d] = Wanted(span.moved(by[d]), grid.moved(by[d]))
+        plan.need(source, demand.where, wanted, demand.cyclic | {along}, box)
 
-    def _by(self, plan: Plan, op: ir.Operation, source: ir.Value, first: int) -> int:
+    def _by(self, op: ir.Operation) -> list[int]:
         """What is added to an element's number in the result for that in the source, in the turn that is nearest."""
-        along = attr.decode(op.attributes["dimension"])
+        along, turned = attr.decode(op.attributes["dimension"]), self.repeated(op)
+        assert turned is not None
+        source, box, first = turned
         extent = shape_of(source)[along]
-        return first if abs(first) < extent - first else first - extent
+        nearest = first if first < extent - first else first - extent
+        return [nearest if d == along else begin for d, (begin, _) in enumerate(box)]
 
     def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
         turned, along, result = self.repeated(op), attr.decode(op.attributes["dimension"]), op.results[0]
         windows = program.windows(result)
         if turned is None or along not in program.plan.divided(result):
             return super().emit(program, op)
-        source, first = turned
-        by = self._by(program.plan, op, source, first)
-        mine = {d: Window(w.starts + by, w.length, w.axes) if d == along else w for d, w in windows.items()}
-        made = program.view(source, mine, program.where(result), frozenset(mine))
+        (source, box, _), by = turned, self._by(op)
+        mine = {d: Window(w.starts + by[d], w.length, w.axes) for d, w in windows.items()}
+        made = program.view(source, mine, program.where(result), frozenset(mine), box)
         return [program.result(result, made)]
 
 
-def _origin(value: ir.Value, along: int) -> tuple[ir.Value, int]:
-    """The array that a value is a slice of along one dimension, and where that begins."""
+def _origin(value: ir.Value, along: int) -> tuple[ir.Value, Box, int]:
+    """The array that a value is a slice of, what of its other dimensions, and where it begins along one."""
     op = ops.made_by(value, "slice")
-    if op is not None:
-        starts, limits, strides = _slice(op)
-        whole = shape_of(op.operands[0])
-        if all(s == 1 for s in strides) and all(
-                d == along or (starts[d], limits[d]) == (0, n) for d, n in enumerate(whole)):
-            return op.operands[0], starts[along]
-    return value, 0
+    if op is None or any(s != 1 for s in _slice(op)[2]):
+        return value, whole(shape_of(value)), 0
+    extents, box = shape_of(op.operands[0]), _box(op)
+    others = tuple((0, n) if d == along else b for d, (n, b) in enumerate(zip(extents, box, strict=True)))
+    return op.operands[0], others, box[along][0]
 
 
 @rule("dynamic_update_slice")
