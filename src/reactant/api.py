@@ -1,6 +1,7 @@
 """`jit` and what hangs on it: sign the arguments, trace, run the pipeline, compile, call."""
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import threading
@@ -13,11 +14,13 @@ import jax
 
 from reactant import differences
 from reactant import signature as sig
-from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
+from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, UnsupportedError, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
+from reactant.runtime.meshes import mesh_of
 from reactant.session import collecting_later, is_tracing, quietly
+from reactant.shardings import Told
 
 if TYPE_CHECKING:
     from reactant.compiled import Compiled, Lowered
@@ -37,6 +40,8 @@ class Jitted(LikeFunction):
     """A function that compiles itself for each signature of its arguments. Made by `jit`."""
 
     __name__: str
+    told: Told | None = None
+    """How arguments and results lie on a mesh, where the user said so."""
     takes_keys = False
     """Whether arguments may have keys of `jax.random.key`: NumPy functions do not compute with them."""
 
@@ -152,6 +157,10 @@ class Jitted(LikeFunction):
         """What takes a call instead, where this is a JAX function after all."""
         return None if self._late is None else self._late(self, args, kwargs)
 
+    def tell(self, arguments: Any, results: Any) -> None:
+        """Say how arguments and results lie on a mesh (`in_shardings`, `out_shardings`)."""
+        self.told = Told(arguments, results, tuple(self._parameters))
+
     def cache_size(self) -> int:
         """Number of signatures compiled so far."""
         return len(self._entries)
@@ -188,7 +197,8 @@ class Jitted(LikeFunction):
             from reactant.compiled_numpy import lower  # the compiler is loaded when the first program is compiled
         room = self._room.get(key)
         options = self.options if room is None else self.options.with_(list_capacity=room)
-        return lower(self.function, key[0], key[1], options, keep_original=keep)
+        return lower(self.function, key[0], key[1], options, keep_original=keep,
+                     told=self.told or Told(names=tuple(self._parameters)))
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         entry = self._lower(key, keep=False).program()
@@ -216,6 +226,10 @@ class BoundJitted(Jitted):
     def __init__(self, function: Callable, base: FunctionType, brought: tuple, named: dict[str, Any], *how: Any):
         super().__init__(function, *how)
         self.base, self.brought, self._named_too = Jitted(base, *how), brought, named
+
+    def tell(self, arguments: Any, results: Any) -> None:
+        self.base.tell(arguments, results)
+        self.base.told = dataclasses.replace(self.base.told, brought=len(self.brought))
 
     def arguments(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of `base` for a call."""
@@ -285,6 +299,11 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     with `static_argnums`, `static_argnames`, `donate_argnums`, `donate_argnames` and whatever else `jax.jit` takes
     (`in_shardings`, `out_shardings`, `keep_unused`, `inline`, `compiler_options`), and gives what that gives.
 
+    Arrays may be on a mesh of devices (`reactant.array(x, sharding=...)`, `jax.Array`): then the program runs there,
+    `mesh` says where else. in_shardings and out_shardings say how arguments and results lie, where they are not to lie
+    as they are given and as it comes: a sharding for all, a tuple or a dict by name of them. With these or `mesh`,
+    results are device arrays.
+
     frontend: "numpy" or "jax"; told from the function's code when None. options, or any field of `CompileOptions` by
     name, choose how it is compiled. Usable as a decorator, with or without arguments.
 
@@ -292,6 +311,11 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     """
     for_jax = {name: changes.pop(name) for name in FOR_JAX if name in changes}
     chosen = (options or CompileOptions()).with_(**changes)
+    if chosen.mesh is not None:
+        mesh_of(chosen.mesh)        # raises
+    if chosen.shard is not None:
+        raise UnsupportedError(f"shard={chosen.shard!r} is not there yet: say how one array lies, "
+                               f"reactant.array(x, sharding=mesh.sharding(\"x\")), and the rest follows.")
     if frontend not in (None, "numpy", "jax"):
         raise ValueError(f"reactant.jit: frontend is 'numpy', 'jax' or None, not {frontend!r}.")
     by_jax = {"static_argnums": _given(static_argnums), "donate_argnums": _given(donate_argnums),
@@ -305,6 +329,7 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
         raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
     if frontend == "jax" or frontend is None and is_jax_function(function):
         return _jit_of_jax(function, chosen, static_argnames, traced_argnames, by_jax)
+    shardings = [by_jax.pop(name, None) for name in ("in_shardings", "out_shardings")]
     if told := [name for name, value in by_jax.items() if value or name in for_jax]:
         raise TypeError(f"reactant.jit: {told[0]} is for JAX functions. NumPy functions take static_argnames and "
                         f"donate=True; say frontend=\"jax\" if this is a JAX function.")
@@ -314,6 +339,9 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     how = chosen, static_argnames, traced_argnames
     made = BoundJitted(function, base, brought, named, *how) if (brought or named) and type(base) is FunctionType \
         else Jitted(function, *how)
+    if any(each is not None for each in shardings):
+        made.tell(*shardings)
+        return made
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(static_argnames)
     return made

@@ -56,6 +56,8 @@ class Lowered:
     """Whether results are those of jax, which has other special functions and sums, and may round twice."""
     placement: Placement | None = None
     """Where it runs, if on several devices."""
+    ours = False
+    """Whether results are device arrays of ours though no argument is one: they are on the mesh that the user said."""
 
     def __init__(self, name: str, traced: Traced, original: bytes | None, report: Any, times: Times,
                  options: CompileOptions, on_device: bool = False):
@@ -288,7 +290,8 @@ class Compiled:
         """The results as device arrays of ours, where arguments are such, or nothing is an array of jax's."""
         placement = self.lowered.placement
         if placement is None:
-            return [DeviceArray(r) for r in results] if any([type(leaf) is DeviceArray for leaf in leaves]) else results
+            held = self.lowered.ours or any([type(leaf) is DeviceArray for leaf in leaves])
+            return [DeviceArray(r) for r in results] if held else results
         if not placement.pads:
             return results
         return [DeviceArray(r, out.shape) for r, out in zip(results, self.executable.outputs, strict=True)]

@@ -27,7 +27,7 @@ from reactant.rewrite import Report
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import Miss, may_change
 from reactant.runtime.executable import Executable
-from reactant.runtime.meshes import spread
+from reactant.runtime.meshes import LAUNCHES, mesh_of, spread
 from reactant.traced import Traced
 
 
@@ -162,11 +162,13 @@ class _Convention:
 class LeftToJax(JaxCompiled):
     """A call that `jax.jit` runs as it is."""
 
-    plain = False
-    """Whether arguments are device arrays of ours, of which it is given the content."""
-
-    def __init__(self, jitted: Any, reason: str, lowered: Any = None):
+    def __init__(self, jitted: Any, reason: str, lowered: Any = None, given: Any = ()):
+        """given: arguments of the calls."""
         self.jitted, self.reason, self.direct = jitted, reason, None
+        leaves = jax.tree_util.tree_leaves(given)
+        self.plain = any(type(leaf) is DeviceArray for leaf in leaves)      # it gets their content
+        self.launches = jax.default_backend() == "cpu" and any(
+            type(leaf) is DeviceArray or isinstance(leaf, jax.Array) and spread(leaf) is not None for leaf in leaves)
         if lowered is not None:
             self.lowered, self.executable = lowered, lowered.by_jax
 
@@ -175,6 +177,8 @@ class LeftToJax(JaxCompiled):
         if self.plain:
             args, kwargs = plain((args, kwargs))
         result = self.jitted(*args, **kwargs)
+        if self.launches:
+            LAUNCHES.note(result)
         if may_change(args, kwargs):
             jax.block_until_ready(result)
         return result
@@ -249,7 +253,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     if settings.reason:
         raise jax_way.CannotImport(settings.reason)
     leaves, _, static = argument_leaves(settings, args, kwargs)
-    placement = _placement_of(name, leaves)
+    placement = _placement_of(name, leaves, options.mesh)
     device = None if placement is not None else _device_of(leaves)
     if placement is not None:
         args, kwargs = jax.tree_util.tree_map(_described, (args, kwargs))
@@ -324,15 +328,18 @@ def _described(x: Any) -> Any:
     return x
 
 
-def _placement_of(name: str, leaves: Sequence[Any]) -> Placement | None:
-    """Where a call with such arguments runs, if on several devices; its results may lie anywhere there."""
+def _placement_of(name: str, leaves: Sequence[Any], told: Any) -> Placement | None:
+    """Where a call with such arguments runs, if on several devices; its results may lie anywhere there. told: the mesh
+    that the user said."""
     places = [spread(x.buffer) if type(x) is DeviceArray else spread(x) if isinstance(x, jax.Array) else None
               for x in leaves]
-    if not any(places):
+    if not any(places) and (told is None or mesh_of(told).size == 1):
         return None
     try:
-        mesh = common_mesh(name, [("Argument", place) for place in places], None)
+        mesh = common_mesh(name, [(f"Argument {n}", place) for n, place in enumerate(places) if place], told)
     except ShardingError as error:
+        if told is not None:
+            raise
         raise jax_way.CannotImport("arguments are on several meshes") from error
     for leaf, place in zip(leaves, places, strict=True):
         if place is None and isinstance(leaf, jax.Array) and leaf.committed:

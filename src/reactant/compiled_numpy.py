@@ -17,12 +17,13 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
 from reactant.placing import placement_of
+from reactant.shardings import Told
 from reactant.tracing import trace
 
 
 def lower(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
-          keep_original: bool = False) -> Lowered:
-    """Trace `function` for signature nodes and run our passes."""
+          keep_original: bool = False, told: Told | None = None) -> Lowered:
+    """Trace `function` for signature nodes and run our passes. told: how arguments and results lie on a mesh."""
     times = Times()
     kernels.install()
     with building():
@@ -44,7 +45,9 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
         times.passes = time.perf_counter() - start
     lowered = Lowered(name, traced, original, report, times, options,
                       on_device=sig.has_device_array((positional, keyword)))
-    lowered.placement = placement_of(name, positional, keyword, traced, None)
+    lowered.placement = placement_of(name, positional, keyword, traced, options.mesh, told)
+    if lowered.placement is not None or options.mesh is not None:
+        lowered.ours, lowered.on_device = not lowered.on_device, True
     return lowered
 
 

@@ -157,15 +157,13 @@ class JaxJitted(Jitted):
             entry.prepare(args, kwargs)
         except CannotImport as refused:
             self._tell(refused)
-            entry = compiled_jax.LeftToJax(self.jitted, str(refused))
-            entry.plain = any(type(leaf) is DeviceArray for leaf in jax.tree_util.tree_leaves((args, kwargs)))
+            entry = compiled_jax.LeftToJax(self.jitted, str(refused), given=(args, kwargs))
         except jax.errors.JaxRuntimeError as refused:
             if self.options.xla:
                 raise                          # the user's compile options are not for jax.jit to drop
             failed = Failed(f"XLA refuses the simplified program: {refused}")
             self._tell(failed)
-            entry = compiled_jax.LeftToJax(self.jitted, str(failed))
-            entry.plain = any(type(leaf) is DeviceArray for leaf in jax.tree_util.tree_leaves((args, kwargs)))
+            entry = compiled_jax.LeftToJax(self.jitted, str(failed), given=(args, kwargs))
         with self._lock:
             return self._entries.setdefault(key, entry)
 

@@ -62,7 +62,7 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
 
 def _run(way_in: WayIn, how: Launch, described: Described) -> Any:
     integers = described.integers()
-    if not integers or how.check or how.lower == "tensor" or dispatch.place_of() != "cpu":
+    if not integers or how.check or how.lower == "tensor" or dispatch.place_of() != "cpu" or described.is_spread():
         return _compiled_for(way_in, how, described)(tuple(described.roots), tuple(described.numbers))
     changing = CHANGING.setdefault((way_in, how, described.without_integers(), _types(described)), Changing())
     places = changing.at_run_time(integers)

@@ -8,6 +8,7 @@ from typing import Any
 LEVELS = ("rounding", "association", "contraction")
 NATIVE = ("auto", "never", "always")
 TARGETS = ("cpu", "gpu", "tpu")
+SHARD = ("auto", "strict")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,9 @@ class CompileOptions:
         one; None: the platform it will run on (jax's default).
     native: parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become native code:
         "auto" where it pays, "always" wherever it is possible, "never".
+    mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
+    shard: "auto" chooses how arrays lie on the mesh, "strict" refuses what would put all of one on each device. Neither
+        is there yet.
     native_seconds: what compiling native code of a program may take, by an estimate from how long it is; the parts for
         which that does not do stay with XLA, and `explain` says so. Not with native="always".
     """
@@ -55,6 +59,8 @@ class CompileOptions:
     native: str = "auto"
     native_seconds: float = 8.0
     target: str | None = None
+    mesh: Any = None
+    shard: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("without", "allow", "optimize"):
@@ -71,6 +77,8 @@ class CompileOptions:
             raise ValueError(f"CompileOptions: target={self.target!r} is not one of {', '.join(TARGETS)}.")
         if self.native not in NATIVE:
             raise ValueError(f"CompileOptions: native={self.native!r} is not one of {', '.join(NATIVE)}.")
+        if self.shard not in (None, *SHARD):
+            raise ValueError(f"CompileOptions: shard={self.shard!r} is not one of {', '.join(SHARD)}.")
         if not isinstance(self.optimize, (bool, str, tuple)):
             raise TypeError("CompileOptions: optimize is True, False, a name or a tuple of names.")
         for name in ("unroll_limit", "max_unroll", "list_capacity"):

@@ -1,7 +1,7 @@
 """Where a program runs: on the mesh that its arguments are on, told from a signature."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -14,19 +14,33 @@ from reactant.errors import ShardingError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.runtime.meshes import mesh_of, replicated, shown
-from reactant.traced import Traced
+from reactant.shardings import Told, is_several, named_in, sharding_on
+from reactant.traced import Result, Traced
 
 
-def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced,
-                 mesh: Any) -> Placement | None:
-    """The placement of the program of the function called `name`; None where it runs on one device. mesh: the one that
+def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced, mesh: Any = None,
+                 told: Told | None = None) -> Placement | None:
+    """The placement of the program of the function called `name`; None where it runs on one device. mesh, told: what
     the user said. Raises `ShardingError` where arguments are on several meshes."""
+    told = told or Told()
     leaves = list(_labelled(positional, keyword))
-    places = [node[5] if len(node) == 6 else None for _, node in leaves]
-    on = common_mesh(name, [(label, place) for (label, _), place in zip(leaves, places, strict=True)], mesh)
+    lie = [(_label(place, told.names), node[5]) for place, node in leaves if len(node) == 6]
+    said = [("in_shardings", each) for each in named_in(told.arguments)] \
+        + [("out_shardings", each) for each in named_in(told.results)]
+    on = common_mesh(name, [*said, *lie], mesh)
+    if on is None and (told.arguments is not None or told.results is not None):
+        raise ShardingError(f"in_shardings and out_shardings of '{name}' name axes of no mesh: say mesh=, or "
+                            f"mesh.sharding(...) for them.")
     if on is None or on.size == 1:
         return None
+    places = []
+    for place, node in leaves:
+        array = node[0] in ("array", "device")
+        given = sharding_on(on, told.of_argument(place), len(node[1])) if array else None
+        places.append(given or (node[5] if len(node) == 6 else None))
     results: list[NamedSharding | None] = [None] * results_of(traced)
+    for index, given in _of_results(name, traced.result, told.results):
+        results[index] = sharding_on(on, given, _rank(traced, index))
     for number, index in traced.written.items():
         results[index] = places[number]
     for index in (*([] if traced.flags is None else [traced.flags]), *(i for told in traced.told for i in told)):
@@ -42,20 +56,44 @@ def results_of(traced: Traced) -> int:
         return len(ir.FunctionType(modules.function(traced.module).attributes["function_type"].value).results)
 
 
-def _labelled(positional: tuple, keyword: tuple) -> Iterator[tuple[str, tuple]]:
-    for number, node in enumerate(positional):
-        yield from ((f"Argument {number}", leaf) for leaf in sig.leaf_nodes(node))
-    for name, node in keyword:
-        yield from ((f"Argument '{name}'", leaf) for leaf in sig.leaf_nodes(node))
+def _rank(traced: Traced, index: int) -> int:
+    with building():
+        kind = ir.FunctionType(modules.function(traced.module).attributes["function_type"].value).results[index]
+        return int(ir.RankedTensorType(kind).rank)
 
 
-def common_mesh(name: str, places: list[tuple[str, NamedSharding | None]], told: Any) -> Mesh | None:
+def _of_results(name: str, tree: Any, said: Any) -> Iterator[tuple[int, Any]]:
+    """The numbers of the program's results of which the user said something, and what."""
+    if not is_several(said):
+        leaves: list[Any] = []
+        sig.map_tree(tree, leaves.append)
+        yield from ((leaf.index, said) for leaf in leaves if type(leaf) is Result and not leaf.steps and said is not None)
+    elif isinstance(said, dict) and isinstance(tree, dict) and said.keys() <= tree.keys():
+        for key, each in said.items():
+            yield from _of_results(name, tree[key], each)
+    elif not isinstance(said, dict) and isinstance(tree, (tuple, list)) and len(said) == len(tree):
+        for part, each in zip(tree, said, strict=True):
+            yield from _of_results(name, part, each)
+    else:
+        raise ShardingError(f"out_shardings of '{name}' does not fit what it returns: one sharding for all, or the same "
+                            f"tuple, list or dict of shardings.")
+
+
+def _labelled(positional: tuple, keyword: tuple) -> Iterator[tuple[int | str, tuple]]:
+    for place, node in (*enumerate(positional), *keyword):
+        yield from ((place, leaf) for leaf in sig.leaf_nodes(node))
+
+
+def _label(place: int | str, names: Sequence[str]) -> str:
+    known = isinstance(place, int) and place < len(names)
+    return f"Argument {place!r} ('{names[place]}')" if known else f"Argument {place!r}"
+
+
+def common_mesh(name: str, places: list[tuple[str, NamedSharding]], told: Any) -> Mesh | None:
     """The one mesh that labelled arguments are on; None where they are on none."""
     found = None if told is None else mesh_of(told)
     first = "the function was given"
     for label, place in places:
-        if place is None:
-            continue
         if found is None:
             found, first = place.mesh, f"{label[0].lower()}{label[1:]} is on"
         elif not same_devices(place.mesh, found):

@@ -265,6 +265,11 @@ def has_device_array(node: Any) -> bool:
     return (node[0] == "device" and len(node) in (5, 6)) or any(has_device_array(n) for n in node)
 
 
+def is_spread(nodes: Iterable[Any]) -> bool:
+    """Whether one of the arrays is on several devices."""
+    return any(len(leaf) == 6 for node in nodes for leaf in leaf_nodes(node))
+
+
 def leaf_nodes(node: Any) -> Iterator[tuple]:
     """The nodes of the run-time leaves, in their order."""
     if isinstance(node, Static) or node[0] in ("same", "refused"):

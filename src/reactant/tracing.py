@@ -64,6 +64,7 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
 def _trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
            wanted: set[str]) -> Traced:
     with building(), tracing(options, wanted) as session, _asking_generators(session):
+        session.spread = options.mesh is not None or sig.is_spread((*positional, *(node for _, node in keyword)))
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}

@@ -130,6 +130,8 @@ class Trace:
         self.argument_count = 0
         self.bounded_elements = 0
         """The largest dimension that was sliced with run-time bounds (a sign that a loop may want segments)."""
+        self.spread = False
+        """Whether the program runs on a mesh."""
         self.pushes = False
         """Whether a loop has run a generator that may as well be asked for its elements one by one (`pushed`)."""
         self.many_turns = False

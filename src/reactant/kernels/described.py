@@ -17,6 +17,7 @@ from reactant.kernels.arguments import KernelArgumentError, plain
 from reactant.kernels.memory import Reference, StridedStep
 from reactant.records import dataclass
 from reactant.runtime.array import DeviceArray
+from reactant.runtime.meshes import spread
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,11 @@ class Described:
         """The arguments that are integers which are known."""
         return {k: a.content for k, a in enumerate(self.arguments)
                 if isinstance(a, _Known) and issubclass(a.kind, (int, np.integer)) and a.kind is not bool}
+
+    def is_spread(self) -> bool:
+        """Whether a memory is on several devices."""
+        return any(spread(root.buffer if isinstance(root, DeviceArray) else root) is not None
+                   for root in self.roots if isinstance(root, (DeviceArray, jax.Array)))
 
     def without_integers(self) -> tuple:
         """The arguments without the values of these: equal for launches that differ in them alone."""

@@ -206,7 +206,7 @@ _lowered: dict[tuple, tuple[KernelRecord, dispatch.Lowering]] = {}
 
 def lowered(way_in: WayIn, launch: Launch, binding: Binding) -> tuple[KernelRecord, dispatch.Lowering]:
     """The record of a launch and what it becomes; compiled once for each description of arguments."""
-    differentiated = SESSION.differentiating > 0
+    differentiated = SESSION.differentiating > 0 or current_trace().spread     # native code needs whole arrays
     place = dispatch.place_of(getattr(current_trace().options, "target", None))
     key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars), differentiated, place)
     found = _lowered.get(key)
