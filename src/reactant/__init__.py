@@ -30,10 +30,10 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 
 __all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
            "LeakError", "LeftToJaxWarning", "Mesh", "NotDifferentiable", "ReactantError", "RecompilationWarning",
-           "ShardingError", "UnsupportedError", "array", "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "code_hlo",
-           "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
-           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "stop_gradient",
-           "value_and_grad", "verify", "vjp", "vmap"]
+           "ShardingError", "UnsupportedError", "array", "bisect", "c", "check_derivatives", "checkpoint",
+           "checkpointed", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain", "export",
+           "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load",
+           "mesh", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

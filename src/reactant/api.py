@@ -1,7 +1,6 @@
 """`jit` and what hangs on it: sign the arguments, trace, run the pipeline, compile, call."""
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import threading
@@ -228,8 +227,7 @@ class BoundJitted(Jitted):
         self.base, self.brought, self._named_too = Jitted(base, *how), brought, named
 
     def tell(self, arguments: Any, results: Any) -> None:
-        self.base.tell(arguments, results)
-        self.base.told = dataclasses.replace(self.base.told, brought=len(self.brought))
+        self.base.told = Told(arguments, results, tuple(self.base._parameters), len(self.brought))
 
     def arguments(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
         """The arguments of `base` for a call."""

@@ -77,7 +77,7 @@ class JaxCompiled(Compiled):
 
     lowered: JaxLowered
 
-    def __init__(self, lowered: JaxLowered, executable: Executable, directly: bool):
+    def __init__(self, lowered: JaxLowered, executable: Executable | MeshExecutable, directly: bool):
         self.lowered, self.executable = lowered, executable
         self.reason = ""
         self._taken = _Convention(lowered)
@@ -87,7 +87,7 @@ class JaxCompiled(Compiled):
         if lowered.place is not None:
             told["out_shardings"] = lowered.place
         # Which leaves may be overwritten can be said to `jax.jit` only by argument.
-        self.direct = None if not directly else executable.direct(
+        self.direct = None if not directly or isinstance(executable, MeshExecutable) else executable.direct(
             self._taken.leaves, self._taken.built, lowered.settings.signature, **told)
 
     def prepare(self, args: tuple, kwargs: dict) -> None:

@@ -97,8 +97,8 @@ class JaxJitted(Jitted):
                                       keep_original=True)
         except CannotImport as refused:
             self._tell(refused)
-            return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), *compiled_jax.plain((args, kwargs)),
-                                             self.options)
+            args, kwargs = compiled_jax.plain((args, kwargs))
+            return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the results, as `jax.ShapeDtypeStruct`s; nothing is computed."""

@@ -67,7 +67,8 @@ def _of_results(name: str, tree: Any, said: Any) -> Iterator[tuple[int, Any]]:
     if not is_several(said):
         leaves: list[Any] = []
         sig.map_tree(tree, leaves.append)
-        yield from ((leaf.index, said) for leaf in leaves if type(leaf) is Result and not leaf.steps and said is not None)
+        found = [leaf for leaf in leaves if type(leaf) is Result and not leaf.steps and said is not None]
+        yield from ((leaf.index, said) for leaf in found)
     elif isinstance(said, dict) and isinstance(tree, dict) and said.keys() <= tree.keys():
         for key, each in said.items():
             yield from _of_results(name, tree[key], each)
@@ -75,8 +76,8 @@ def _of_results(name: str, tree: Any, said: Any) -> Iterator[tuple[int, Any]]:
         for part, each in zip(tree, said, strict=True):
             yield from _of_results(name, part, each)
     else:
-        raise ShardingError(f"out_shardings of '{name}' does not fit what it returns: one sharding for all, or the same "
-                            f"tuple, list or dict of shardings.")
+        raise ShardingError(f"out_shardings of '{name}' does not fit what it returns: one sharding for all, or the "
+                            f"same tuple, list or dict of shardings.")
 
 
 def _labelled(positional: tuple, keyword: tuple) -> Iterator[tuple[int | str, tuple]]:
@@ -85,8 +86,9 @@ def _labelled(positional: tuple, keyword: tuple) -> Iterator[tuple[int | str, tu
 
 
 def _label(place: int | str, names: Sequence[str]) -> str:
-    known = isinstance(place, int) and place < len(names)
-    return f"Argument {place!r} ('{names[place]}')" if known else f"Argument {place!r}"
+    if isinstance(place, int) and place < len(names):
+        return f"Argument {place} ('{names[place]}')"
+    return f"Argument {place!r}"
 
 
 def common_mesh(name: str, places: list[tuple[str, NamedSharding]], told: Any) -> Mesh | None:

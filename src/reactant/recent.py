@@ -182,10 +182,10 @@ class _Writer:
         if kind == "view":
             self.known |= {f"{name}_strides": node[3], f"{name}_writeable": node[4]}
         if node[0] == "device" and len(node) == 6:
-            self.known |= {f"{name}_place": node[5], "spread": meshes.spread, "full": meshes.full}
+            self.known |= {f"{name}_place": node[5], "spread": meshes.spread, "canonical": meshes.canonical}
             self.require(f"{name}.shape == {name}_shape and {name}.dtype == {name}_dtype and "
                          f"((p := {_PLACES[kind].format(x=name)}) is {name}_place or p is not None and "
-                         f"full(p, {len(node[1])}) == {name}_place)")
+                         f"canonical(p, {len(node[1])}) == {name}_place)")
             if kind == "device":
                 self.require(f"{name}._layout is None or {name}.apart is None")
             return

@@ -8,7 +8,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from reactant.errors import ShardingError
 from reactant.records import dataclass
-from reactant.runtime.meshes import full
+from reactant.runtime.meshes import canonical
 
 
 @dataclass(frozen=True)
@@ -56,4 +56,4 @@ def sharding_on(mesh: Mesh, said: Any, rank: int) -> NamedSharding | None:
     if is_several(said):
         raise ShardingError("in_shardings has one sharding for each argument, which is that of every array in it.")
     spec = said if isinstance(said, PartitionSpec) else said.spec
-    return full(NamedSharding(mesh, spec), rank) if len(spec) <= rank else None
+    return canonical(NamedSharding(mesh, spec), rank) if len(spec) <= rank else None

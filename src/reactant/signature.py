@@ -130,7 +130,7 @@ class Flattener:
             return ("array", shape, dtype, None, True)
         place = meshes.spread(x)
         node = ("device", shape, dtype, False, None)
-        return node if place is None else (*node, meshes.full(place, len(shape)))
+        return node if place is None else (*node, meshes.canonical(place, len(shape)))
 
     def _member(self, x: Any) -> Any:
         """A field of a struct: its whole numbers are known, as sizes are."""
@@ -163,7 +163,7 @@ class Flattener:
         ours = type(x) is DeviceArray
         node = ("device", tuple(x.shape), np.dtype(x.dtype), ours, x.apart if ours else None)
         place = meshes.spread(x.buffer if ours else x)
-        return node if place is None else (*node, meshes.full(place, len(node[1])))
+        return node if place is None else (*node, meshes.canonical(place, len(node[1])))
 
     def _container(self, x: Any, trace_numbers: bool) -> Any:
         kind = type(x)

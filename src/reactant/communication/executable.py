@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -41,11 +42,11 @@ class MeshExecutable:
                  read: tuple[int, ...] | None = None) -> None:
         self.name, self.read, self.placement = name, read, placement
         self.xla_options = dict(xla_options or {})
-        told = dict(callbacks=callbacks, as_jax=as_jax, contract=contract)
-        self._body: Body = body_of(module, name, weak, general=general, **told)
+        frozen = partial(body_of, name=name, weak=weak, callbacks=callbacks, as_jax=as_jax, contract=contract)
+        self._body: Body = frozen(module, general=general)
         made = partitioned(module, general, placement)
         self.partitioned = made
-        self._spread = body_of(made.module, name, weak, **told)
+        self._spread = frozen(made.module)
         self.arguments = [placement.named(s) for s in made.inputs]
         self.results = [given if given is not None else placement.named(s)
                         for s, given in zip(made.outputs, placement.results, strict=True)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 from jaxlib.mlir import ir
 
 from reactant.communication import automatic
@@ -19,7 +19,7 @@ from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, types
 from reactant.ir.context import building
 from reactant.records import dataclass
-from reactant.runtime.meshes import axes_of
+from reactant.runtime.meshes import axes_of, spec_of
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class Placement:
 
     def named(self, sharding: Sharding) -> NamedSharding:
         """A sharding as jax says it."""
-        parts = [axes[0] if len(axes) == 1 else axes or None for axes in sharding.axes]
-        return NamedSharding(self.mesh, PartitionSpec(*parts))
+        return NamedSharding(self.mesh, spec_of(sharding.axes))
 
 
 def partitioned(module: ir.Module, general: bytes | None, placement: Placement) -> Partitioned:

@@ -1,4 +1,4 @@
-"""How the arguments and results of a program lie that nobody has said anything about: as Shardy's propagation has it."""
+"""How arguments and results lie of which nobody has said it: as Shardy's propagation has it."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -54,6 +54,7 @@ class CalledDirectly(Compiled):
         result = self._traced.result
         called = (positional, keyword, jax.tree_util.tree_structure(result),
                   tuple(r.index for r in jax.tree_util.tree_leaves(result)))
+        assert isinstance(self.executable, Executable)      # on one device
         if self.executable.directly is not None:
             return self.executable.directly if getattr(self.executable, "called", None) == called else None
         names, taken = dict(keyword), taken_by(self.executable.read)

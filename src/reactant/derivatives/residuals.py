@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant import signature as sig
+from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
 from reactant.compiled import Compiled, Lowered, Times
 from reactant.compiled_numpy import lower
@@ -156,13 +157,15 @@ class Split:
         """Where the second program gets what it is given: what is kept lies where the first one left it, cotangents are
         like outputs, tangents like arguments."""
         outputs, kept = early.lowered.traced.result
+        assert isinstance(early.executable, MeshExecutable)
         places, like = early.executable.results, self._wanted.like
         if self.mode == "forward":
             extra = [None if n is None else whole.arguments[n] for n in like]
         else:
             found = dict(zip((slot.index for slot in leaves_of(self._outputs) if type(slot) is Slot),
                              (leaf for leaf in leaves_of(outputs[0])), strict=False))
-            extra = [places[leaf.index] if type(leaf := found.get(n)) is Result else None for n in like]
+            extra = [places[leaf.index] if n is not None and type(leaf := found.get(n)) is Result else None
+                     for n in like]
         return Placement(whole.mesh, (*(places[each.index] for each in kept), *extra), (), whole.pads)
 
 

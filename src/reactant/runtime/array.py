@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax import Array, Device
+from jax.sharding import NamedSharding, Sharding
 
 from reactant import named_tuples
 from reactant.errors import ReactantError
@@ -116,7 +117,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._layout is None and self._storage.rests is not None
 
     @property
-    def sharding(self) -> jax.sharding.Sharding:
+    def sharding(self) -> Sharding:
         """How the elements lie on the devices."""
         return self.buffer.sharding
 
@@ -531,7 +532,7 @@ for _name in ("sort", "partition", "put"):
 
 
 def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: bool = True,
-          sharding: jax.sharding.NamedSharding | None = None, shape: int | Sequence[int] | None = None) -> DeviceArray:
+          sharding: NamedSharding | None = None, shape: int | Sequence[int] | None = None) -> DeviceArray:
     """A device array of `value`: an ndarray, a scalar, nested lists, a `jax.Array`, another device array.
 
     dtype: as for `numpy.array`; what NumPy would choose when None, in 64 bits whatever jax's default is.
@@ -582,9 +583,9 @@ def _array_on_mesh(value: Any, dtype: Any, device: Device | None, copy: bool, sh
     return _put(host, meshes.require_sharding(sharding, host.shape, "reactant.array"))
 
 
-def _put(host: np.ndarray, device: Device | jax.sharding.Sharding | None) -> DeviceArray:
+def _put(host: np.ndarray, device: Device | Sharding | None) -> DeviceArray:
     """A device array of `host`, which nobody else will change; on a mesh where one of its rank can be as the other."""
-    if isinstance(device, jax.sharding.NamedSharding) and len(device.spec) <= host.ndim:
+    if isinstance(device, NamedSharding) and len(device.spec) <= host.ndim:
         _require_held(host.dtype)
         return DeviceArray(shards.from_host(np.asarray(host, host.dtype.newbyteorder("=")), device), host.shape)
     return DeviceArray(_buffer(host, _whole_on(device)))
@@ -592,12 +593,12 @@ def _put(host: np.ndarray, device: Device | jax.sharding.Sharding | None) -> Dev
 
 def _whole_on(device: Any) -> Any:
     """The same place for an array that is not divided."""
-    return meshes.replicated(device.mesh) if isinstance(device, jax.sharding.NamedSharding) else device
+    return meshes.replicated(device.mesh) if isinstance(device, NamedSharding) else device
 
 
 def _computes(device: Any) -> bool:
     """Whether a device computes for arrays outside of compiled code."""
-    return not isinstance(device, jax.sharding.Sharding) and device.platform != "cpu"
+    return not isinstance(device, Sharding) and device.platform != "cpu"
 
 
 def _require_held(dtype: np.dtype) -> None:

@@ -141,10 +141,15 @@ def _axes(entry: Any) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=4096)
-def full(sharding: NamedSharding, rank: int) -> NamedSharding:
+def canonical(sharding: NamedSharding, rank: int) -> NamedSharding:
     """The same sharding of an array of this rank, in the form that is equal for equal ones."""
-    axes = axes_of(sharding, rank)
-    return NamedSharding(sharding.mesh, PartitionSpec(*(a[0] if len(a) == 1 else a or None for a in axes)))
+    return NamedSharding(sharding.mesh, spec_of(axes_of(sharding, rank)))
+
+
+def spec_of(axes: Sequence[tuple[str, ...]]) -> PartitionSpec:
+    """jax's form of which axes divide each dimension, as short as can be."""
+    last = max((i + 1 for i, a in enumerate(axes) if a), default=0)
+    return PartitionSpec(*(a[0] if len(a) == 1 else a or None for a in axes[:last]))
 
 
 def replicated(on: jax.sharding.Mesh) -> NamedSharding:
@@ -203,10 +208,10 @@ class Launches:
         """Something has been started, and these will be its results."""
         with self._lock:
             self._count += 1
-            full = self._count >= IN_FLIGHT
-            if full:
+            wait = self._count >= IN_FLIGHT
+            if wait:
                 self._count = 0
-        if full:
+        if wait:
             jax.block_until_ready(results)
 
 

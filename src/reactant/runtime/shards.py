@@ -115,5 +115,6 @@ def _head(buffer: Any, shape: Shape) -> Any:
 @functools.lru_cache(maxsize=1024)
 def _padding(shape: Shape, sharding: NamedSharding) -> Callable[[Any], jax.Array]:
     def pad(array: Any) -> Any:
-        return lax.pad(array, np.zeros((), array.dtype), [(0, n - m, 0) for n, m in zip(shape, array.shape, strict=True)])
+        missing = [(0, n - m, 0) for n, m in zip(shape, array.shape, strict=True)]
+        return lax.pad(array, np.zeros((), array.dtype), missing)
     return jax.jit(pad, out_shardings=sharding)
