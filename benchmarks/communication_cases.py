@@ -5,7 +5,6 @@ Arrays have `rows` rows and 1,024 columns of float32, divided by the axes `x` an
 """
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from communication_halo import Place

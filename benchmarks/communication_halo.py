@@ -48,16 +48,16 @@ class Place:
             return self.block(dim)
         return jnp.where(self.is_last(dim), self.last_block(dim), self.block(dim))
 
-    def indices(self, dim: int, before: int = 0) -> jax.Array:
-        """The places in the whole field of this block's rows (or columns), as a column (row); `before`: from so many
-        ahead of it."""
-        places = self.number(dim) * self.block(dim) - before + jnp.arange(self.block(dim) + before)
+    def indices(self, dim: int) -> jax.Array:
+        """The places in the whole field of this block's rows (or columns), as a column (or row)."""
+        places = self.number(dim) * self.block(dim) + jnp.arange(self.block(dim))
         return places[:, None] if dim == 0 else places[None, :]
 
     def inner(self, width: int) -> jax.Array:
         """Which elements of the block are at least `width` away from the field's edges."""
-        rows, columns = ((i >= width) & (i < n - width) for i, n in zip(map(self.indices, (0, 1)), self.lengths))
-        return rows & columns
+        rows, columns = (self.indices(dim) for dim in (0, 1))
+        return ((rows >= width) & (rows < self.lengths[0] - width)
+                & (columns >= width) & (columns < self.lengths[1] - width))
 
     def cut(self, block: jax.Array, dim: int, start: jax.Array | int, size: int) -> jax.Array:
         """A part of a block; a static slice where that does."""

@@ -234,7 +234,8 @@ def _devices(text: str) -> int:
 
 def _computations(text: str) -> tuple[str, dict[str, list[_Instruction]]]:
     """The name of the entry, and the instructions of each computation."""
-    entry, found, current = None, {}, None
+    found: dict[str, list[_Instruction]] = {}
+    entry, current = None, None
     for line in text.splitlines():
         if line == "}":
             current = None
