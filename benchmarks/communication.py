@@ -34,34 +34,33 @@ ROWS = (1024, 1021, 1017, 126, 125)
 RATIOS = (("ours", "xla"), ("ours", "by hand"), ("xla", "by hand"))
 
 
-def compiled(run: Run) -> tuple[dict[str, Way], dict[str, str]]:
-    """A case's program in each way there is, and why there are no others."""
-    ways, reasons = {}, {}
+def compiled(run: Run) -> tuple[dict[str, Way], dict[str, float], dict[str, str]]:
+    """A case's program in each way there is, how far its results are from the right ones, and what is wrong with it."""
+    ways, errors, reasons = {}, {}, {}
     for name, way in WAYS.items():
         if name == "by hand" and run.case.by_hand is None:
             continue
         try:
-            ways[name] = way(run)
+            made = way(run)
+            errors[name] = run.error(made.delivered(made.run()))
         except Exception as error:  # noqa: BLE001 - one that fails is a row of the table, with the reason below it
             reasons[name] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-    return ways, reasons
+            continue
+        ways[name] = made
+        if not errors[name] <= run.case.close:
+            reasons[name] = f"WRONG: differs by {errors[name]:.1e} of the largest element"
+    return ways, errors, reasons
 
 
 def measured(case: Case, mesh: str, rows: int, rounds: int) -> dict[str, Any]:
     """Figures of a case on a mesh, each way's under its name."""
-    run = Run(case, MESHES[mesh], rows)
-    ways, reasons = compiled(run)
+    ways, errors, reasons = compiled(Run(case, MESHES[mesh], rows))
     times = taking_turns({name: way.run for name, way in ways.items()}, rounds) if rounds else {}
-    found: dict[str, Any] = {"case": case.name, "mesh": mesh, "rows": rows, "failures": reasons, "ways": {}}
-    for name, way in ways.items():
-        error = run.error(way.delivered(way.run()))
-        if not error <= case.close:
-            reasons[name] = f"WRONG: differs by {error:.1e} of the largest element"
-        found["ways"][name] = {
-            "collectives": way.traffic.count, "bytes": way.traffic.bytes, "seconds": way.seconds, "error": error,
-            "milliseconds": 1e3 * times[name] if rounds else None, "unknown_loops": way.traffic.unknown_loops,
-            "by_kind": way.traffic.by_kind()}
-    return found
+    figures = {name: {
+        "collectives": way.traffic.count, "bytes": way.traffic.bytes, "seconds": way.seconds, "error": errors[name],
+        "milliseconds": 1e3 * times[name] if rounds else None, "unknown_loops": way.traffic.unknown_loops,
+        "by_kind": way.traffic.by_kind()} for name, way in ways.items()}
+    return {"case": case.name, "mesh": mesh, "rows": rows, "ways": figures, "failures": reasons}
 
 
 def ratio(found: dict[str, Any], one: str, other: str, what: str = "bytes") -> float | None:
@@ -128,11 +127,9 @@ def main(arguments: list[str] | None = None) -> int:
     for title, cases, sizes in (("with forms by hand", CASES, given.rows), ("programs", PROGRAMS, [given.size])):
         chosen = [case for case in cases if given.cases is None or case.name in given.cases]
         rows = []
-        for case in chosen:
-            for size in sizes:
-                for mesh in given.mesh:
-                    console.print(f"{case.name}, {size} rows, mesh {mesh}", style="dim", end="\r")
-                    rows.append(measured(case, mesh, size, given.rounds))
+        for case, size, mesh in product(chosen, sizes, given.mesh):
+            with console.status(f"{case.name}, {size} rows, mesh {mesh}"):
+                rows.append(measured(case, mesh, size, given.rounds))
         if rows:
             console.print(table(title, rows, given.rounds > 0))
             for mean in means(rows):

@@ -45,6 +45,7 @@ def test_our_form_agrees(name):
     assert run.error(tuple(map(np.asarray, found))) <= run.case.close
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [f"{name}_adjoint" for name in ADJOINTS])
 def test_adjoints_are_slopes(name):
     run, case = tiny(name), ALL[name.removesuffix("_adjoint")]
