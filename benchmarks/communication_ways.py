@@ -148,10 +148,10 @@ class Run:
         specs = [case.shardings[i] for i in case.adjoint] if case.adjoint else case.results
         self.results = [sharding(s, mesh, len(r.shape)) for s, r in zip(specs, self.expected, strict=True)]
 
-    def placed(self, shardings: Sequence[Sharding]) -> list[jax.Array]:
-        """The arguments on the devices."""
+    def placed(self, arrays: Sequence[np.ndarray], shardings: Sequence[Sharding]) -> list[jax.Array]:
+        """Arguments on the devices, as they are at rest."""
         return [jax.device_put(padded(a, self.mesh, s), named(self.mesh, s))
-                for a, s in zip(self.arrays, shardings, strict=True)]
+                for a, s in zip(arrays, shardings, strict=True)]
 
     def delivered(self, found: Sequence[jax.Array]) -> tuple[np.ndarray, ...]:
         return tuple(cut(np.asarray(r), e.shape) for r, e in zip(found, self.expected, strict=True))
@@ -188,7 +188,7 @@ def specialist(run: Run) -> Way:
 
 
 def _of_jax(run: Run, program: Any) -> Way:
-    arguments = run.placed(run.given)
+    arguments = run.placed(run.arrays, run.given)
     start = time.perf_counter()
     compiled = program.lower(*arguments).compile()
     seconds = time.perf_counter() - start
@@ -200,11 +200,12 @@ def ours(run: Run) -> Way:
     from reactant.communication.partition import partition
     start = time.perf_counter()
     lowered = reactant.jit(run.case.our_program(), native="never", optimize=BEFORE_TARGETS).lower(*run.arrays)
+    captured = lowered.traced.captured      # constants that are too large for the program come as arguments
     with building():
-        made = partition(lowered.module, run.mesh, run.given, run.results)
+        made = partition(lowered.module, run.mesh, [*run.given, *[None] * len(captured)], run.results)
         executable = compiled_for(made.module, run.mesh.devices)
     seconds = time.perf_counter() - start
-    arguments = run.placed(made.inputs)
+    arguments = run.placed([*run.arrays, *captured], made.inputs)
     shapes = [s.padded(run.mesh, e.shape) for s, e in zip(made.outputs, run.expected, strict=True)]
 
     def call() -> list[list[jax.Array]]:
