@@ -4,8 +4,8 @@
 
 Eight devices of a CPU. Collectives, and the KiB that cross between devices, are counted in what XLA has compiled, loops
 as often as they run (`reactant.communication.traffic` says how). s: until the program is compiled; ms: the median of
-interleaved calls, on so many cores as the machine has: a direction, no measure of devices. Every result is compared
-with NumPy's, or with one device's where a program has no form in NumPy.
+interleaved calls, on so many cores as the machine has: a direction, no measure of devices. `+`: loops whose number of
+steps only the run knows count as one step. Every result is compared with NumPy's, of adjoints with one device's.
 
 Cases a to f2 have forms by hand, and each of --rows; the others, and adjoints of five of them, have --size rows.
 """
@@ -72,6 +72,10 @@ def ratio(found: dict[str, Any], one: str, other: str, what: str = "bytes") -> f
     return a / b if b else float("inf") if a else 1.0
 
 
+def kibibytes(size: int) -> str:
+    return f"{size / 1024:,.0f}" if size >= 100 * 1024 else f"{size / 1024:.3g}"
+
+
 def cells(found: dict[str, Any]) -> Iterator[str]:
     """The row of a table."""
     yield from (found["case"], str(found["rows"]), found["mesh"])
@@ -81,7 +85,7 @@ def cells(found: dict[str, Any]) -> Iterator[str]:
             continue
         time = "" if way["milliseconds"] is None else f" / {way['milliseconds']:.1f}"
         loops = "+" if way["unknown_loops"] else ""
-        yield f"{way['collectives']}{loops} / {way['bytes'] / 1024:,.4g} / {way['seconds']:.2f}{time}"
+        yield f"{way['collectives']}{loops} / {kibibytes(way['bytes'])} / {way['seconds']:.2f}{time}"
     for one, other in RATIOS:
         both = [ratio(found, one, other, what) for what in ("bytes", "collectives")]
         yield "-" if None in both else " / ".join(f"{value:.3g}" for value in both)
