@@ -124,6 +124,10 @@ class Demand:
     spans: dict[int, Span]
     cyclic: frozenset[int] = frozenset()
 
+    def within(self, other: Demand) -> bool:
+        """Whether another demand has all of this one."""
+        return all(other.spans[d].covers(s.only(self.where)) for d, s in self.spans.items())
+
     def joined(self, other: Demand) -> Demand:
         """What satisfies both."""
         spans = {d: s.only(self.where).hull(other.spans[d].only(other.where)) for d, s in self.spans.items()}

@@ -14,6 +14,7 @@ import reactant.communication.rules  # noqa: F401 - declares the rules
 from reactant.communication.automatic import Partitioned, even
 from reactant.communication.axes import Axes, propagate
 from reactant.communication.blocks import Grid
+from reactant.communication.cuts import best_plan
 from reactant.communication.emission import Part, Writer
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted
@@ -36,18 +37,10 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
         block = main.regions[0].blocks[0]
         given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
         axes = propagate(block, given)
-        plan = Plan(mesh, axes)
-        for argument in block.arguments:
-            plan.place(argument, plan.at_rest(argument))
-        plan.place_block(block)
         returned = list(block.operations[len(block.operations) - 1].operands)
         results = [s if s is not None else _free(axes, v, mesh, pads)
                    for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
-        for value, sharding in zip(returned, results, strict=True):
-            plan.need(value, plan.everyone, {d: Wanted(g.owned(shape_of(value)[d]), g)
-                                             for d, g in at_rest(mesh, sharding, shape_of(value)).items()})
-        plan.plan_block(block)
-        plan.settle_arguments(block)
+        plan = best_plan(lambda moved: planned(mesh, axes, block, results, moved))
         taken = [Sharding(tuple(axes[a])) for a in block.arguments]
         return Partitioned(_written(plan, block, taken, results), tuple(taken), tuple(results))
 
@@ -93,6 +86,21 @@ def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Se
         top.operation.erase()
         anchor.operation.erase()
     return made
+
+
+def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Sharding],
+            moved: Sequence[ir.Value] = ()) -> Plan:
+    """The plan of a program whose results lie so, in which some values are moved that need not be."""
+    plan = Plan(mesh, axes, frozenset(moved))
+    for argument in block.arguments:
+        plan.place(argument, plan.at_rest(argument))
+    plan.place_block(block)
+    for value, sharding in zip(block.operations[len(block.operations) - 1].operands, results, strict=True):
+        plan.need(value, plan.everyone, {d: Wanted(g.owned(shape_of(value)[d]), g)
+                                         for d, g in at_rest(mesh, sharding, shape_of(value)).items()})
+    plan.plan_block(block)
+    plan.settle_arguments(block)
+    return plan
 
 
 def _free(axes: Axes, value: ir.Value, mesh: MeshShape, pads: bool) -> Sharding:

@@ -7,7 +7,7 @@ there: the arguments of the program or of a loop's body. A value whose parts wou
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 
@@ -18,6 +18,7 @@ from reactant.communication.axes import Axes
 from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import MeshShape
+from reactant.ir import ops
 from reactant.ir.types import shape_of
 from reactant.records import dataclass
 
@@ -77,8 +78,13 @@ class Placed:
 class Plan:
     """The plan of a program on a mesh."""
 
-    def __init__(self, mesh: MeshShape, axes: Axes) -> None:
-        self.mesh, self.axes = mesh, axes
+    def __init__(self, mesh: MeshShape, axes: Axes, moved: Collection[ir.Value] = ()) -> None:
+        self.mesh, self.axes, self.to_move = mesh, axes, moved
+        self.excess: list[tuple[ir.Value, ir.Value | None]] = []
+        """Values of which more is needed than devices own, and for what: a result of which more is needed, too, or
+        None."""
+        self._results: list[ir.Value] = []
+        self._probing = False
         self.everyone = np.ones(mesh.devices, bool)
         self.placed: dict[ir.Value, Placed] = {}
         self.reading: ir.Location | None = None
@@ -131,8 +137,9 @@ class Plan:
         gathered = frozenset(d for d, g in enumerate(placed.grids)
                              if g is not None and (d not in wanted or wanted[d].grid.axes != g.axes))
         if gathered:
-            placed.gathered.add(gathered)
             where, box = self.everyone, None
+            if not self._probing:
+                placed.gathered.add(gathered)
         spans = {}
         for d, grid in enumerate(placed.grids):
             if grid is not None:
@@ -145,13 +152,18 @@ class Plan:
             if not some.any():
                 return
             where = some
+        exceeds = not all(g.owned(extents[d]).covers(spans[d].only(where))
+                          for d, g in enumerate(placed.grids) if g is not None)
+        if exceeds:
+            self.excess += [(self.axes.resolved(value), r) for r in self._results or [None]]
+        if self._probing:
+            return
         new = Demand(where, spans, frozenset(d for d in cyclic if d in spans and d not in gathered))
         box = tuple((0, n) if box is None or g is not None else b for n, g, b in
                     zip(extents, placed.grids, box or whole(extents), strict=True))
         _put(placed.sections, box, new)
         placed.demand = new if placed.demand is None else placed.demand.joined(new)
-        if placed.reason is None and self.reading is not None and any(
-                not placed.grids[d].owned(extents[d]).covers(s.only(where)) for d, s in spans.items()):  # type: ignore
+        if placed.reason is None and exceeds:
             placed.reason = self.reading
 
     def owned(self, value: ir.Value) -> Demand:
@@ -169,14 +181,14 @@ class Plan:
         for each in (demand, *(s for _, s in placed.sections)):
             each.cyclic = frozenset(d for d in each.cyclic if each.spans[d].only(each.where).leaves(extents[d]))
         turned = demand.cyclic
-        apart = not all(goes_round(d) for d in turned)
+        apart = value in self.to_move or not all(goes_round(d) for d in turned)
         for d, span in demand.spans.items():
             grid = placed.grids[d]
             assert grid is not None
             own = span.only(demand.where)
             if not movable:
                 apart |= not owned.spans[d].covers(own)
-            elif own.some.any():
+            elif own.some.any() and not made_anywhere(value):
                 beyond = max(int((grid.begin - own.low)[own.some].max()), int((own.high - grid.end)[own.some].max()))
                 apart |= beyond > max(grid.block // 2, SMALL)
         if apart:
@@ -194,8 +206,19 @@ class Plan:
             demands = [None if r in self.axes.same else self.settle(r, self.movable(operation), around)
                        for r in operation.results]
             if any(d is not None for d in demands) or any(r in self.axes.same for r in operation.results):
-                self.reading = operation.location
-                rule.demand(self, operation, demands)
+                self._ask(operation, demands)
+
+    def _ask(self, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
+        """Tell what is needed of an op's operands."""
+        self.reading, rule = op.location, rule_of(op)
+        own = [None if d is None else self.owned(r) for r, d in zip(op.results, demands, strict=True)]
+        self._results = [r for r, d, o in zip(op.results, demands, own, strict=True)
+                         if d is not None and o is not None and not d.within(o)]
+        rule.demand(self, op, demands)
+        if self._results:       # what of it is needed for what devices own of the results
+            self._results, self._probing = [], True
+            rule.demand(self, op, own)
+            self._probing = False
 
     def settle_arguments(self, block: ir.Block) -> None:
         """Devices are given what they own of a block's arguments; what else is needed of them is moved."""
@@ -223,6 +246,11 @@ class Plan:
             starts.append(begin)
             shape[d] = length
         return starts, tuple(shape)
+
+
+def made_anywhere(value: ir.Value) -> bool:
+    """Whether any elements of a value are as easily had as others."""
+    return ops.made_by(value, "constant", "iota") is not None
 
 
 def part_of(grid: Grid, span: Span) -> tuple[np.ndarray, int]:
