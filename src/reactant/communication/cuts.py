@@ -27,12 +27,12 @@ MOST = 2**62
 
 def weight(plan: Plan, value: ir.Value) -> int:
     """The bytes that all devices get when a value is moved."""
-    placed, found = plan.of(value), 0
-    if placed.demand is None:
-        return 0
-    for box, demand in placed.sections:
-        found += _section_weight(plan, value, box, demand)
-    return found
+    return sum(_section_weight(plan, value, box, demand) for box, demand in plan.of(value).sections)
+
+
+def direct_weight(plan: Plan, value: ir.Value) -> int:
+    """The same where no more is needed of its readers than what devices own."""
+    return sum(_section_weight(plan, value, box, demand) for box, demand in plan.of(value).direct)
 
 
 def _section_weight(plan: Plan, value: ir.Value, box: Box, demand: Demand) -> int:
@@ -99,11 +99,13 @@ class Graph:
         self.edges: list[tuple[int, int, int]] = []
 
     def node(self, value: ir.Value) -> int:
-        """The number of a value's first node: what goes into it; the second one, which comes out, is next."""
+        """The number of a value's first node, what goes into it. Two more are what is read of it for what devices own
+        of other values, and for more of them."""
         value = self.plan.axes.resolved(value)
         if value not in self.number:
-            self.number[value] = 2 + 2 * len(self.number)
-            self.edges.append((self.number[value], self.number[value] + 1, weight(self.plan, value) + 1))
+            self.number[value] = node = 2 + 3 * len(self.number)
+            direct, total = direct_weight(self.plan, value), weight(self.plan, value)
+            self.edges += [(node, node + 1, direct + 1), (node, node + 2, max(total - direct, 0) + 1)]
         return self.number[value]
 
     def given(self, value: ir.Value) -> None:
@@ -112,13 +114,16 @@ class Graph:
 
     def reads(self, value: ir.Value, result: ir.Value | None) -> None:
         """What is needed of a value is needed for this result; None: for what devices own."""
-        self.edges.append((self.node(value) + 1, READERS if result is None else self.node(result), MOST))
+        if result is None:
+            self.edges.append((self.node(value) + 1, READERS, MOST))
+        else:
+            self.edges.append((self.node(value) + 2, self.node(result), MOST))
 
     def lightest(self) -> list[ir.Value]:
         """The values to be moved."""
         if not self.edges:
             return []
-        size = 2 + 2 * len(self.number)
+        size = 2 + 3 * len(self.number)
         joined = {(a, b): w for a, b, w in self.edges}
         finite = sum(w for w in joined.values() if w < MOST)
         scale = max(finite // (2**29), 1)
@@ -130,4 +135,4 @@ class Graph:
         left.eliminate_zeros()
         # of the cuts that are equally light the one nearest to the arguments
         reached = set(breadth_first_order(left, SOURCE, return_predecessors=False).tolist())
-        return [v for v, k in self.number.items() if k in reached and k + 1 not in reached]
+        return [v for v, k in self.number.items() if k in reached and not {k + 1, k + 2} <= reached]

@@ -67,6 +67,8 @@ class Placed:
     demand: Demand | None = None
     sections: list[tuple[Box, Demand]] = field(default_factory=list)
     """The same apart for those parts of the dimensions that are not divided that are read by themselves."""
+    direct: list[tuple[Box, Demand]] = field(default_factory=list)
+    """What is needed for what devices own of other values."""
     moved: bool = False
     """Whether devices compute what they own, `demand`, and get the rest of `sections` from others."""
     reason: ir.Location | None = None
@@ -156,11 +158,13 @@ class Plan:
                           for d, g in enumerate(placed.grids) if g is not None)
         if exceeds:
             self.excess += [(self.axes.resolved(value), r) for r in self._results or [None]]
-        if self._probing:
-            return
         new = Demand(where, spans, frozenset(d for d in cyclic if d in spans and d not in gathered))
         box = tuple((0, n) if box is None or g is not None else b for n, g, b in
                     zip(extents, placed.grids, box or whole(extents), strict=True))
+        if not self._results:
+            _put(placed.direct, box, new)
+        if self._probing:
+            return
         _put(placed.sections, box, new)
         placed.demand = new if placed.demand is None else placed.demand.joined(new)
         if placed.reason is None and exceeds:
