@@ -84,7 +84,7 @@ def added_at(x):
 
 def windows(x):
     flat, total = x.ravel(), np.zeros(8)
-    starts = (np.abs(flat[:9]) * len(flat) / 8).astype(np.int64) % len(flat)
+    starts = (np.abs(np.resize(flat, 9)) * len(flat) / 8).astype(np.int64) % len(flat)
     for i in range(8):
         total[i] = flat[starts[i]:starts[i + 1]].sum() + flat[starts[i]]
     return total
