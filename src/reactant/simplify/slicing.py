@@ -6,20 +6,23 @@ updates) becomes the piece itself.
 """
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rest, rewrite, users, uses, variables
 from reactant.simplify.chains import is_computed
 from reactant.simplify.contents import is_splat
 from reactant.simplify.indexmaps import replaced, reshape_groups
-from reactant.simplify.parts import covers, disjoint, part, update_window
+from reactant.simplify.parts import Window, covers, disjoint, part, update_window
 
 x, y, v, b, d, p = variables("x y v b d p")
 low, high, interior = variables("low high interior")
@@ -39,32 +42,73 @@ def padded(inner: Any, value: Any) -> Any:
     return match.pad(inner, value, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)
 
 
-def _read_in_pieces(value: ir.Value) -> tuple[bool, bool]:
-    """Whether all uses of a value are slices which together have no more elements than it: then slicing before
-    computing computes no more. And whether these are several that take everything of it together."""
+WORTH_AN_OP = 1 << 16
+"""How many elements must be left out of a value for each op that it takes more to compute only what is read."""
+LITTLE_IS_READ = 16
+"""The same where k slices read no more than 1/k^2 of it: through one op behind another that cannot go on for long."""
+
+
+def _read_in_pieces(value: ir.Value) -> tuple[int, int]:
+    """How many slices read a value that nothing else reads, and how many elements they leave out: where these are not
+    below zero, slicing before computing computes no more. (0, 0) for any other value."""
     left = size(shape_of(value))
     count = 0
     for use in uses(value):
         reader = use.owner
         if type(reader) is not stablehlo.SliceOp:
-            return count == 0 and users(value) == 1, False
+            return (1, 0) if count == 0 and users(value) == 1 else (0, 0)
         left -= size(shape_of(reader.result))
         if left < 0:
-            return False, False
+            return 0, 0
         count += 1
-    return True, not left and count > 1
+    return count, left
 
 
-def _is_put_together(value: ir.Value, depth: int = 6) -> bool:
-    """Whether a part of a value may be made of what it was put together from."""
+def _leaves_enough(value: ir.Value) -> bool:
+    """Whether what slices leave out of a value is worth the ops that it takes to compute each of them for itself."""
+    count, left = _read_in_pieces(value)
+    whole = size(shape_of(value))
+    little = count * count * (whole - left) <= whole
+    return count > 0 and left >= (count - 1) * (LITTLE_IS_READ if little else WORTH_AN_OP)
+
+
+def _is_at_hand(value: ir.Value, window: Window, depth: int = 6) -> bool:
+    """Whether a window of a value is made of whole operands of what the value was put together from, or lies in one."""
     made = producer(value)
     if made is None or not depth:
         return False
-    return made.name in PUT_TOGETHER or (made.name in POINTWISE or made.name == "stablehlo.transpose") and any(
-        _is_put_together(v, depth - 1) for v in made.operands)
+    if made.name == "stablehlo.concatenate":
+        d = made["dimension"]
+        ends = _ends(made.operands, d)
+        first, last = bisect_right(ends, window[0][d]), bisect_right(ends, window[1][d] - 1)
+        return first == last or {window[0][d], window[1][d]} <= {0, *ends}
+    if made.name == "stablehlo.dynamic_update_slice":
+        written = update_window(value)
+        return written is not None and (covers(written, window) or disjoint(written, window))
+    if made.name == "stablehlo.pad":
+        return True
+    if made.name == "stablehlo.transpose":
+        inner = made["permutation"]
+        back = [inner.index(k) for k in range(len(inner))]
+        return _is_at_hand(made.operands[0], tuple(tuple(side[k] for k in back) for side in window), depth - 1)
+    return made.name in POINTWISE and any(shape_of(v) and _is_at_hand(v, window, depth - 1) for v in made.operands)
 
 
-PUT_TOGETHER = ("stablehlo.concatenate", "stablehlo.pad", "stablehlo.dynamic_update_slice")
+def _ends(values: Sequence[ir.Value], dimension: int) -> list[int]:
+    """Where each operand of a concatenation ends in what it makes."""
+    return list(accumulate(shape_of(v)[dimension] for v in values))
+
+
+def _cuts_up(value: ir.Value, operands: Sequence[ir.Value], dimension: int, count: int) -> bool:
+    """Whether the slices that read a concatenation take more pieces of its operands than boundaries explain: slices
+    with steps each meet all operands, and from one butterfly to the next that would double."""
+    ends, pieces = _ends(operands, dimension), 0
+    for use in uses(value):
+        reader = use.owner
+        first = attr.decode(reader.attributes["start_indices"])[dimension]
+        last = attr.decode(reader.attributes["limit_indices"])[dimension] - 1
+        pieces += bisect_right(ends, last) - bisect_right(ends, first) + 1
+    return pieces >= len(operands) + count
 
 
 # ---- slice ---------------------------------------------------------------------------------------------------------
@@ -121,18 +165,21 @@ def slice_of_flattening(b, x, starts, limits, strides):
          example=(lambda a: ops.slice(ops.add(a(6), a(6)), (1,), (6,), (2,)),
                   lambda a: ops.slice(ops.select(a(dtype="bool"), a(6), a(6)), (1,), (3,)),
                   lambda a: ops.slice(ops.negate(a(6)), (1,), (3,)),
-                  lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (4,), (6,))],
+                  lambda a: [ops.slice(v := ops.negate(a(26)), (0,), (3,)), ops.slice(v, (4,), (6,))],
                   lambda a: [ops.slice(v := ops.negate(ops.abs(ops.concatenate([a(3), a(3)], 0))), (0,), (3,)),
                              ops.slice(v, (3,), (6,))],
                   lambda a: (v := ops.negate(ops.transpose(ops.concatenate([a(1, 3), a(1, 3)], 0), (1, 0)))) and [
                       ops.slice(v, (0, k), (3, k + 1)) for k in (0, 1)]),
-         counter=(lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (5,)), ops.slice(v, (1,), (6,))],
+         counter=(lambda a: [ops.slice(v := ops.negate(a(7)), (0,), (3,)), ops.slice(v, (4,), (7,))],
+                  lambda a: [ops.slice(v := ops.negate(ops.concatenate([a(3), a(3)], 0)), (0,), (5,), (2,)),
+                             ops.slice(v, (1,), (6,), (2,))],
+                  lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (5,)), ops.slice(v, (1,), (6,))],
                   lambda a: [ops.slice(v := ops.negate(a(6)), (0,), (3,)), ops.slice(v, (3,), (6,))]))
 def slice_of_pointwise(b, xs, t, starts, limits, strides, result_shape):
     """slice(f(x, y)) = f(slice(x), slice(y))"""
-    in_pieces, in_full = _read_in_pieces(b)
-    if not in_pieces or in_full and not any(map(_is_put_together, xs)):
-        return None         # in full there is nothing to gain but more ops, unless slices of operands are at hand
+    if not _leaves_enough(b) and not (
+            _read_in_pieces(b)[0] and any(shape_of(v) and _is_at_hand(v, (starts, limits)) for v in xs)):
+        return None         # little to gain for more ops, unless slices of operands are at hand
     return t.build([_piece(v, starts, limits, strides, result_shape) if shape_of(v) else v for v in xs], result_shape)
 
 
@@ -147,14 +194,14 @@ def _piece(value: ir.Value, starts: Sequence[int], limits: Sequence[int], stride
 
 @rewrite(sliced(named("b", match.bitcast_convert(x))),
          example=(lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="int32"), np.float32), (1, 0), (3, 9), (1, 2)),
-                  lambda a: [ops.slice(v, (k,), (k + 1,)) for v in [ops.bitcast_convert(a(9, dtype="int32"), "float32")]
-                             for k in (0, 4)]),
+                  lambda a: [ops.slice(v := ops.bitcast_convert(a(29, dtype="int32"), np.float32), (0,), (1,)),
+                             ops.slice(v, (4,), (5,))]),
          counter=(lambda a: ops.slice(ops.bitcast_convert(a(4, 9, dtype="float64"), np.uint32), (1, 0, 0), (3, 9, 2)),
                   lambda a: [ops.slice(v := ops.bitcast_convert(a(9, dtype="int32"), np.float32), (0,), (5,)), v]))
 def slice_of_bitcast(b, x, starts, limits, strides, result_shape, result_dtype):
     """slice(bitcast_convert(x)) = bitcast_convert(slice(x)): a sort by bits shows what is read of it"""
     if dtype_of(x).itemsize != result_dtype.itemsize or len(shape_of(x)) != len(result_shape) \
-            or _read_in_pieces(b) != (True, False):
+            or not _leaves_enough(b):
         return None
     return ops.bitcast_convert(part(x, starts, limits, strides), result_dtype)
 
@@ -210,8 +257,11 @@ def slice_of_known_select(p, x, y, starts, limits, strides, result_shape):
 @rewrite(sliced(named("b", match.concatenate(rest("xs"), dimension=d))),
          example=(lambda a: ops.slice(ops.concatenate([a(2, 3), a(2, 4)], 1), (0, 3), (2, 6)),
                   lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (1,), (7,)),
-                  lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (0,), (5,), (2,))),
-         counter=lambda a: [v := ops.concatenate([a(2), a(3)], 0), ops.slice(v, (1,), (4,))])
+                  lambda a: ops.slice(ops.concatenate([a(2), a(3), a(4)], 0), (0,), (5,), (2,)),
+                  lambda a: [ops.slice(v := ops.concatenate([a(2), a(3)], 0), (0,), (3,)), ops.slice(v, (3,), (5,))]),
+         counter=(lambda a: [v := ops.concatenate([a(2), a(3)], 0), ops.slice(v, (1,), (4,))],
+                  lambda a: [ops.slice(v := ops.concatenate([a(3), a(3)], 0), (0,), (5,), (2,)),
+                             ops.slice(v, (1,), (6,), (2,))]))
 def slice_of_concatenate(b, xs, d, starts, limits, strides, result_shape):
     """slice(concatenate(xs)) = concatenate(slices of those xs that it touches)"""
     if 0 in result_shape:
@@ -226,8 +276,8 @@ def slice_of_concatenate(b, xs, d, starts, limits, strides, result_shape):
             pieces.append((each, position - offset, end - offset + 1))
             position = end + strides[d]
         offset += n
-    if len(pieces) > 1 and not _read_in_pieces(b)[0]:
-        return None  # the whole stays anyway, and further ones cost more
+    if len(pieces) > 1 and (not (count := _read_in_pieces(b)[0]) or count > 1 and _cuts_up(b, xs, d, count)):
+        return None  # the whole stays anyway, and further ones cost more; or there would be many small ones
     return ops.concatenate([part(each, replaced(starts, d, a), replaced(limits, d, z), strides)
                             for each, a, z in pieces], d)
 
