@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+import reactant
 from reactant.ir.context import building
 from reactant.kernels import form, interpret
 from reactant.kernels.record import Buffer, KernelRecord, Scalar
@@ -114,3 +115,41 @@ def test_some_graphs_are_irreducible() -> None:
             out = np.zeros(3, np.int32)
             interpret.run(module, [out, start])
             assert (int(out[0]) & 0xFFFFFFFF, int(out[1]), int(out[2])) == walked(blocks, start)
+
+
+def fall_through(order: list[int]) -> str:
+    """CUDA: a switch whose cases run into the next ones."""
+    cases = " ".join(f"case {c}: out[i] += x[i] * {c}.5f;" for c in order)
+    return f"""extern "C" __global__ void k(float *out, const float *x, const int *which, int turns) {{
+        int i = threadIdx.x;
+        for (int q = 0; q < turns; q++) switch (which[i] + q) {{ {cases} default: out[i] += 1; }}
+    }}"""
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 3, 1, 4], [5, 1, 8, 0, 3, 7], [1, 0], [3]])
+@pytest.mark.parametrize("turns", [1, 3])
+def test_cases_that_fall_through(order: list[int], turns: int) -> None:
+    random = np.random.default_rng(len(order))
+    x, which = random.random(32, np.float32), random.integers(-1, 10, 32).astype(np.int32)
+    expected = np.ones(32, np.float32)
+    for i, first in enumerate(which):
+        for case in range(first, first + turns):
+            for c in order[order.index(case):] if case in order else []:
+                expected[i] += np.float32(x[i] * np.float32(c + 0.5))
+            expected[i] += 1
+    for lower in ("tensor", "auto"):
+        out = np.ones(32, np.float32)
+        reactant.cuda.load(fall_through(order), lower=lower).k[1, 32](out, x, which, turns)
+        np.testing.assert_array_equal(out, expected)
+
+
+def test_cases_that_fall_through_are_not_dispatched_on_again_and_again() -> None:
+    def nested(count: int) -> int:
+        kernel = reactant.cuda.load(fall_through(list(range(count))), lower="tensor").k
+
+        def host(out, x, which):
+            kernel[1, 32](out, x, which, 1)
+            return out
+        lowered = reactant.jit(host).lower(np.ones(32, np.float32), np.ones(32, np.float32), np.ones(32, np.int32))
+        return sum(lowered.operations(optimized=False).values())
+    assert nested(16) < 32 * 16       # 784 where each level numbers its places anew

@@ -54,13 +54,15 @@ class Way:
 
 @dataclass
 class Node:
-    """ops, then a choice among ways by `selector` (none: the only way)."""
+    """ops, then a choice among ways by `selector` (none: the only way). `numbers`: those of each way, where only ways
+    to this node assign the selector."""
 
     ops: list[ir.Operation]
     ways: list[Way]
     selector: Name | None = None
     location: ir.Location | None = None
     parameters: list[ir.Value] = field(default_factory=list)
+    numbers: list[list[int]] = field(default_factory=list)
 
 
 @dataclass
@@ -316,17 +318,45 @@ class Graph:
                 places.append(self.place(way, inside))
         following = places[0]
         if len(places) > 1:
-            targets = list(places)
-            following, selector = self.dispatch(targets, node.location)
+            following = self.dispatch_further(node, places, leaving, inside)
             inside.add(following)
-            for way in leaving:
-                way.assigned = [*way.assigned, (selector, Number(targets.index(self.place(way, inside))))]
-            self.undefine(leaving)
         branches: list[tuple[list[int] | None, list[Statement]]] = []
-        for way, part in zip(node.ways, own, strict=True):
+        numbers = list(node.numbers) if node.numbers else [w.cases for w in node.ways]
+        for way, part, cases in zip(node.ways, own, numbers, strict=True):
             body: list[Statement] = [Assign(way.assigned)] if way.assigned else []
             if part and way.target is not None:
                 body += self.region(way.target, part)
-            branches.append((way.cases, body))
+            branches.append((cases, body))
+        if node.numbers:    # of those which do the same, which is nothing as a rule, one stands for all other numbers
+            others: list[Statement] = branches[-1][1] if all(body for _, body in branches) else []
+            branches = [*((cases, body) for cases, body in branches if body != others), (None, others)]
         made.append(Choice(node.selector, branches, node.location))
+        return following
+
+    def dispatch_further(self, node: Node, places: list[int | None], leaving: list[Way], inside: set[int]) -> int:
+        """A node that goes to several places, to which these ways out of a choice lead now. Behind a dispatch whose
+        numbers nobody else knows, they stay what they are: only ways through code say where they lead. (Where cases
+        fall through to the next ones, there is one dispatch behind the other, each with a place less.)"""
+        direct = {id(way) for way in node.ways} & {id(way) for way in leaving} if node.numbers else set()
+        known: dict[int | None, list[int]] = {}
+        for way, cases in zip(node.ways, node.numbers, strict=False):
+            if id(way) in direct:
+                known.setdefault(self.place(way, inside), []).extend(cases)
+        if known:
+            assert isinstance(node.selector, Variable)
+            new = max(max(cases) for cases in node.numbers) + 1
+            numbers = [known.get(place) or [new + k] for k, place in enumerate(places)]
+            following, selector = len(self.nodes), node.selector
+            ways = [Way(place, [], mine) for place, mine in zip(places, numbers, strict=True)]
+            ways[-1].cases = None
+            self.nodes.append(Node([], ways, selector, node.location, numbers=numbers))
+        else:
+            following, selector = self.dispatch(list(places), node.location)
+            numbers = [[k] for k in range(len(places))]
+            if len(places) > 2:
+                self.nodes[following].numbers = numbers
+        told = [way for way in leaving if id(way) not in direct]
+        for way in told:
+            way.assigned = [*way.assigned, (selector, Number(numbers[places.index(self.place(way, inside))][0]))]
+        self.undefine(told if all(place in known for place in places) else leaving)
         return following
