@@ -423,3 +423,83 @@ def test_several_fors(program, n):
 def test_several_fors_are_loops(n):
     assert sum(reactant.jit(over_two_ranges).lower(X, n).operations(optimized=False).values()) < 50
     agree(over_two_ranges, [(X, n)])
+
+
+def rows_of_products(x, n):
+    return np.array([[np.sin(x[i]) * x[j] + i * j for j in range(n)] for i in range(n)])
+
+
+def rows_over_arrays(x, n):
+    return np.array([[abs(a - b) for b in x[:n]] for a in x[1:n + 2]])
+
+
+def rows_with_a_choice(x, n):
+    return np.array([[x[i] if i == j else x[i] * x[j] for j in range(n)] for i in range(n)])
+
+
+def rows_of_windows(x, n):
+    return np.array([[np.dot(x[i:i + 3], x[j:j + 3]) for j in range(n)] for i in range(n)])
+
+
+def rows_that_loops_read(x, n):
+    kernel = [[np.exp(-(x[i] - x[j])**2) for j in range(n)] for i in range(n)]
+    return sum([sum([kernel[i][j] * x[j] for j in range(n)]) for i in range(n)])
+
+
+def rows_of_rows(x, n):
+    return np.array([[[x[i] * x[j] - x[k] for k in range(n)] for j in range(3)] for i in range(n)])
+
+
+def rows_that_are_changed(x, n):
+    rows = [[x[i] * j for j in range(n)] for i in range(n)]
+    if n > 2:
+        rows[2][1] = 5.0
+        rows[1].append(x[0])
+        rows[0] = rows[1]
+        rows[0][0] = x[3]
+    return rows
+
+
+def rows_in_a_triangle(x, n):
+    return [[x[i] * x[j] for j in range(i)] for i in range(n)]
+
+
+def rows_with_conditions(x, n):
+    return [[x[i] * x[j] for j in range(n) if j != i] for i in range(n) if i % 2]
+
+
+def rows_of_pairs(x, n):
+    return [[[x[i], j] for j in range(n)] for i in range(n)]
+
+
+def rows_that_tell(x, n):
+    told = []
+    return [[told.append(j) or x[j] for j in range(n)] for _ in range(n)], told
+
+
+def rows_of_words(x, n):
+    return [[f"{i * j}" for j in range(n)] for i in range(n)], x.sum()
+
+
+def rows_of_known_numbers(x, n):
+    return np.array([[float(i * 3 + j) for j in range(n)] for i in range(n)]).reshape(n, n) @ x[:n]
+
+
+@pytest.mark.parametrize("program", [rows_of_products, rows_over_arrays, rows_with_a_choice, rows_of_windows,
+                                     rows_that_loops_read, rows_of_rows, rows_that_are_changed, rows_in_a_triangle,
+                                     rows_with_conditions, rows_of_pairs, rows_that_tell, rows_of_words,
+                                     rows_of_known_numbers])
+@pytest.mark.parametrize("n", [0, 1, 3, 12])
+def test_rows(program, n):
+    agree(program, [(X, n)])
+
+
+@pytest.mark.parametrize("program", [rows_of_products, rows_over_arrays, rows_with_a_choice, rows_of_windows])
+def test_rows_are_loops(program):
+    counts = [sum(reactant.jit(program).lower(X, n).operations(optimized=False).values()) for n in (12, 24, 36)]
+    assert max(counts) < 150, counts        # of each row a slice, or none
+
+
+def test_a_place_in_a_row_that_is_not_there():
+    with pytest.raises(IndexError):
+        reactant.jit(lambda x: [[x[i * 10] for _ in range(9)] for i in range(9)])(X)

@@ -330,17 +330,21 @@ class ExpressionConversion(ast.NodeTransformer):
 
     def generated(self, node: ast.GeneratorExp | ast.ListComp, first: int = 0) -> ast.expr:
         """A comprehension as its iterable, a function of an element (of what the next `for` generates, where there is
-        one) and one that decides about it, which a loop can call."""
+        one, or of what a list is made of, where an element is a comprehension) and one that decides about it, which a
+        loop can call."""
         part, last = node.generators[first], first + 1 == len(node.generators)
         tests = part.ifs
         if len(tests) > 1:
             tests = [ast.copy_location(ast.BoolOp(ast.And(), tests), tests[0])]
             tests[0].only_truth = True
-        inner = self.visit(node.elt) if last else self.generated(node, first + 1)
+        rows = last and isinstance(node, ast.ListComp) and isinstance(node.elt, ast.ListComp) \
+            and _is_generated(node.elt)
+        inner = self.generated(node, first + 1) if not last else \
+            self.generated(node.elt) if rows else self.visit(node.elt)
         functions = [_function_of(part.target, e) for e in (inner, *map(self.visit, tests))]
         if not tests:
             functions.append(ast.Constant(None))
-        nested = [] if last else [ast.Constant(True)]
+        nested = [ast.Constant(not last), ast.Constant(rows)] if rows or not last else []
         return at_location(operator_call("generated", self.visit(part.iter), *functions, *nested), node)
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:

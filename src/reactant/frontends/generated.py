@@ -37,16 +37,20 @@ MOST_ELEMENTS = 64
 
 
 class Generated:
-    """The elements of a generator expression; `nested` where an element is itself generated. To others it is the
-    generator."""
+    """The elements of a generator expression; `nested` where an element is itself generated; `rows`: where it is the
+    list of what is generated then. To others it is the generator."""
 
-    __slots__ = ("element", "iterable", "iterator", "nested", "test")
+    __slots__ = ("element", "iterable", "iterator", "nested", "row", "test")
     ag__advances = True
 
     def __init__(self, iterable: Any, element: Callable[[Any], Any], test: Callable[[Any], Any] | None,
-                 nested: bool = False):
+                 nested: bool = False, rows: bool = False):
         if hasattr(type(iterable), "ag__in_order"):     # what stands for a dict
             iterable = iterable.ag__iterate()
+        self.row = element if rows else None
+        if rows:
+            def element(item: Any) -> Any:
+                return self.row(item).listed()
         self.iterable, self.element, self.test, self.nested = iterable, element, test, nested
         self.iterator: Iterator[Any] | None = None
         iterators.note(self)
@@ -198,6 +202,9 @@ class Generated:
                 self.taken()
                 return found
             self.iterable = _at_once(self.iterable)
+        extents = self.flattened().extents() if self.row is not None and not hashed else ()
+        if len(extents) > 1 and math.prod(extents) > MOST_ELEMENTS:
+            return self.in_rows(extents)
         position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
             found = list(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
@@ -209,34 +216,51 @@ class Generated:
         self.taken()
         return found
 
+    def flattened(self) -> Generated:
+        """What its lists hold, one after the other."""
+        row = self.row
+        return self if row is None else Generated(self.iterable, lambda item: row(item).flattened(), self.test, True)
+
+    def in_rows(self, extents: list[int]) -> list[Any]:
+        """Its lists, of known lengths, out of one loop."""
+        found = _collected(self.flattened(), [], even=True)
+        for extent in reversed(extents[1:]):
+            found = [found[k:k + extent] for k in range(0, len(found), extent)]
+        self.taken()
+        return found
+
     def is_long(self) -> bool:
         """Whether there are so many elements that a loop which appends them may be one of the compiled program."""
         items = items_of(self.iterable)
         if items is None or self.test is not None:
             return False
-        return self.is_even(items) if self.nested else items.length > MOST_ELEMENTS
+        return (math.prod(self.extents() or [0]) if self.nested else items.length) > MOST_ELEMENTS
 
-    def is_even(self, items: Items) -> bool:
-        """Whether each of its `for`s gives as many elements in each turn, and all together many."""
+    def extents(self) -> list[int]:
+        """How many elements each of its `for`s gives in each turn; [] where only a turn knows, or changes anything."""
         def one() -> None:
             inner, places = self, items
             while inner.nested:
-                inner = inner.element(places.at(python_number(block.add_argument(whole, ir.Location.current))))
+                place = block.add_argument(whole, ir.Location.current)
+                inner = inner.element(places.at(python_number(place, (0, max(places.length - 1, 0)))))
                 places = items_of(inner.iterable)
                 if inner.test is not None or places is None or is_tensor(places.length):
                     return
                 counts.append(places.length)
             even.append(True)
 
+        items = items_of(self.iterable)
+        if items is None or self.test is not None or is_tensor(items.length):
+            return []
         counts, even, whole = [items.length], [], tensor_type((), np.dtype(np.int64))
         scratch = branches.scratch_blocks(1)
         try:
             block = scratch.regions[0].blocks.append()
             branch = branches.run(block, one, Variables((), (), ()), {})
             acts = branch.raised or branch.checks or branch.objects or any(map(branch.preexisting, branch.written))
-            return bool(even) and not acts and math.prod(counts) > MOST_ELEMENTS
+            return counts if even and not acts else []
         except ReactantError:
-            return False
+            return []
         finally:
             scratch.erase()
 
@@ -305,14 +329,16 @@ def _refused() -> Iterator[Any]:
     yield
 
 
-def _collected(generated: Generated, found: Any) -> Any:
-    """The elements in a list, appended in a loop."""
+def _collected(generated: Generated, found: Any, even: bool = False) -> Any:
+    """The elements in a list, appended in a loop; `even`: in rows of one length, that are loops, too, however short."""
     element, test, nested, source = generated.element, generated.test, generated.nested, generated.source()
+    if even and isinstance(source, Items):
+        source.writes_out = False
 
     def body(item: Any) -> None:
         def then() -> None:
             if nested:
-                _collected(element(item), found)
+                _collected(element(item), found, even)
             else:
                 ag__.call(found.append, element(item))
 

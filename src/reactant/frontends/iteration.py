@@ -43,6 +43,9 @@ class Items:
     lists: tuple[Grower, ...] = ()
     """The growing lists whose elements these are."""
 
+    writes_out = True
+    """Whether a short loop over it may be written out because it is short."""
+
     def at(self, k: int | Tensor) -> Any:
         raise NotImplementedError
 

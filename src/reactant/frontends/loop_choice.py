@@ -434,7 +434,7 @@ class _Counted:
         options, trace = _options(), current_trace()
         loop, sliced = self.loop(), trace.bounded_elements
         trace.bounded_elements, loop.unrolls = 0, True
-        limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1)
+        limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1) * self.items.writes_out
         loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
             self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())
         proceed: Callable[[], int | Tensor]

@@ -174,9 +174,10 @@ def iterate(iterable: Iterable) -> Iterable:
     return iterable
 
 
-def generated(iterable: Iterable, element: Callable, test: Callable | None, nested: bool = False) -> Iterable:
-    """A generator expression; `nested`: an element is itself generated."""
-    found = (element(x) for x in ag__.iterate(iterable) if test is None or test(x))
+def generated(iterable: Iterable, element: Callable, test: Callable | None, nested: bool = False,
+              rows: bool = False) -> Iterable:
+    """A generator expression; `nested`: an element is itself generated; `rows`: it is the list of what that gives."""
+    found = (list(element(x)) if rows else element(x) for x in ag__.iterate(iterable) if test is None or test(x))
     return itertools.chain.from_iterable(found) if nested else found
 
 
