@@ -328,8 +328,8 @@ class Graph:
                 body += self.region(way.target, part)
             branches.append((cases, body))
         if node.numbers:    # of those which do the same, which is nothing as a rule, one stands for all other numbers
-            others: list[Statement] = branches[-1][1] if all(body for _, body in branches) else []
-            branches = [*((cases, body) for cases, body in branches if body != others), (None, others)]
+            rest: list[Statement] = branches[-1][1] if all(body for _, body in branches) else []
+            branches = [*((cases, body) for cases, body in branches if body != rest), (None, rest)]
         made.append(Choice(node.selector, branches, node.location))
         return following
 
