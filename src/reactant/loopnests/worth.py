@@ -41,6 +41,7 @@ from reactant.ir.types import dtype_of, shape_of, size
 from reactant.loopnests import product_calls
 from reactant.loopnests.factorizations import is_small
 from reactant.loopnests.numbers import EXPENSE
+from reactant.loopnests.supported import product_extents
 from reactant.runtime import repeats
 
 LEAST_ELEMENTS = 4096
@@ -140,6 +141,8 @@ SLOWER_PRODUCT = 0.03
 """and ns a product of two numbers that we lose in products of matrices."""
 MOST_MULTIPLIED = 4096
 """Products of numbers in a product of matrices that we compute as fast as XLA."""
+MOST_MATRICES = 2
+"""Big matrices that are multiplied by a vector in one group of ours."""
 THIN = 16
 """Rows up to which a product is no work for XLA's products, from `LEAST_TURNED` elements on; of smaller ones, those by
 vectors (us, XLA's and ours, n x n by n x 4 float64: n = 200 28 and 37, n = 1000 334 and 191, n = 3000 6423 and 3539;
@@ -286,6 +289,14 @@ def _is_thin(product: ir.Operation) -> bool:
     return rows <= (THIN if _elements(product) >= LEAST_TURNED else 1)
 
 
+def _many_matrices_by_vectors(ops: Sequence[ir.Operation]) -> bool:
+    """Whether a group multiplies many matrices by vectors: each comes from memory once, and XLA multiplies several at a
+    time, each on a thread of its own (16 of 512 x 512 float32, 5 times: 7.7 ms and 14.0)."""
+    matrices = [max(op.operands, key=lambda v: size(shape_of(v))) for op in ops
+                if op.name == PRODUCT and _elements(op) >= LEAST_MOVED and 1 in product_extents(op)[1:3]]
+    return len(set(matrices)) > MOST_MATRICES
+
+
 def _multiplied(op: ir.Operation) -> int:
     """Products of numbers in a product of matrices."""
     left, right, result = (size(shape_of(v)) for v in (*op.operands, op.results[0]))
@@ -405,7 +416,11 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
         return any(_fetched(op) >= LEAST_MOVED for op in ops)
     if biggest < LEAST_MOVED:
         return False
-    if any(op.name in MOVED or op.name == PRODUCT and _is_thin(op) for op in ops if _elements(op) >= LEAST_MOVED):
+    if any(op.name in MOVED for op in ops if _elements(op) >= LEAST_MOVED):
+        return True
+    if _many_matrices_by_vectors(ops):
+        return False
+    if any(op.name == PRODUCT and _is_thin(op) for op in ops if _elements(op) >= LEAST_MOVED):
         return True
     if any(op.name == TRANSPOSE and _elements(op) >= LEAST_TURNED and _turns(op) for op in ops):
         return True
