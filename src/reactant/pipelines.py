@@ -117,11 +117,11 @@ IMPORTED = Fixpoint(SIMPLIFY.families)
 """For what comes into many programs, and several times into one. Loops as wholes wait for what is around them."""
 
 TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencils", "target_systems", "target_forms",
-                   "target_products", "target_sorts", "target_loops", "loop_windows", "loop_reads", "shape", "chains",
-                   "slicing", "dynamic_slicing", "logic", "cleanup"))
+                   "target_products", "target_separable", "target_sorts", "target_loops", "loop_windows", "loop_reads",
+                   "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
-NATIVE = Fixpoint(("target", "target_windows", "target_forms", "target_systems", "target_columns", "target_sorts",
-                   "target_special", "arithmetic", "shape", "chains", "slicing", "logic", "cleanup"))
+NATIVE = Fixpoint(("target", "target_windows", "target_forms", "target_systems", "target_separable", "target_columns",
+                   "target_sorts", "target_special", "arithmetic", "shape", "chains", "slicing", "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
 
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.

@@ -14,14 +14,14 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.attributes import GatherDimensions, ScatterDimensions
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.rewrite import match, one_of, producer, rewrite, variables
+from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.simplify.chains import built
 from reactant.simplify.cleanup import EXACT_BINARY, EXACT_UNARY
 from reactant.simplify.contents import apply
 from reactant.simplify.indexmaps import inverse, without
 from reactant.simplify.views import View, plain, written
 
-x, y, i, d, n, u = variables("x y i d n u")
+x, y, i, d, n, u, p = variables("x y i d n u p")
 KNOWN_ELEMENTS = 65_536
 
 
@@ -328,3 +328,48 @@ def scatter_of_consecutive_windows(x, i, y, d, t):
     rows = ops.transpose(rows, inverse([axis, *(k for k in range(len(extents)) if k != axis)]))
     return _update(x, ops.reverse(rows, [axis] if step < 0 else []),
                    [low if k == axis else 0 for k in range(len(extents))], t.body)
+
+
+# ---- sums of scatters ----------------------------------------------------------------------------------------------
+
+def _one_each(a, body="second", start=0, dimensions=(0,), count=1, dtype="float64"):
+    """One element (or several) of each row of zeros, added over the rows, for examples."""
+    places = ops.clamp(0, a(3, count, dtype="int32"), 6)
+    rows = ops.scatter(ops.constant(0, dtype, (3, 5)), places, a(3, count, dtype=dtype), body,
+                       update_window_dims=[1] if count == 1 else [], scatter_dims_to_operand_dims=[1],
+                       inserted_window_dims=[] if count == 1 else [1], index_vector_dim=1 if count == 1 else 2,
+                       input_batching_dims=[0], scatter_indices_batching_dims=[0])
+    return ops.reduce(rows, start, dimensions, "add")
+
+
+@rewrite(one_of(("stablehlo.reduce",), once(_scattered(splat("c"), i, y)), splat("v"), dimensions=p, template="r"),
+         dtypes="number", changes="rounding",
+         example=(lambda a: _one_each(a), lambda a: _one_each(a, "add", dtype="int32")),
+         counter=(lambda a: _one_each(a, start=1), lambda a: _one_each(a, dimensions=(1,)),
+                  lambda a: _one_each(a, count=2)))
+def sum_of_scatters(c, i, y, d, t, v, p, r):
+    """sum over k of zeros with y[k] at i[k] = zeros to which each y[k] is added at i[k]"""
+    batch, indices = d.input_batching_dims, shape_of(i)
+    if r.body != "add" or t.body not in ("second", "add") or c != 0 or v != 0 or not batch \
+            or sorted(p) != sorted(batch) or size(shape_of(y)) == 0 \
+            or len(d.scatter_indices_batching_dims) != len(indices) - (d.index_vector_dim < len(indices)):
+        return None     # several windows in one array may meet
+    extents = shape_of(t.op.operands[0])
+    if size([extents[axis] for axis in batch]) < 2:
+        return None     # it may write -0.0
+
+    def place(axis: int) -> int:
+        return axis - sum(b < axis for b in batch)
+    kept = without(extents, set(batch))
+    # dimensions of one element are gone from windows, as `jax` writes them
+    windows = [axis for axis in range(len(extents)) if axis not in (*batch, *d.inserted_window_dims)]
+    sizes = dict(zip(windows, d.update_window_dims, strict=True))
+    gone = [axis for axis in windows if axis in d.scatter_dims_to_operand_dims and shape_of(y)[sizes[axis]] == 1]
+    squeezed = [sizes[axis] for axis in gone]
+    updates = ops.reshape(y, without(shape_of(y), set(squeezed)))
+    return ops.scatter(ops.constant(0, dtype_of(y), kept), i, updates, "add",
+                       update_window_dims=[k - sum(s < k for s in squeezed) for axis, k in sizes.items()
+                                           if axis not in gone],
+                       inserted_window_dims=sorted(place(axis) for axis in (*d.inserted_window_dims, *gone)),
+                       scatter_dims_to_operand_dims=[place(axis) for axis in d.scatter_dims_to_operand_dims],
+                       index_vector_dim=d.index_vector_dim)
