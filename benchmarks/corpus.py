@@ -1,7 +1,7 @@
 """Times the optimiser's corpus of JAX programs: `jax.jit` against `reactant.jit`, and a peer where one is named.
 
     python benchmarks/corpus.py [--tiny] [--only NAME ...] [--repeats N] [--json FILE] [--peer PYTHON]
-                                [--clock cpu]
+                                [--clock cpu] [--derivatives]
 
 Medians of interleaved bursts of runs. "over JAX" above 1: ours is faster. Operations are StableHLO's: as imported,
 after the rules that hold for every target, and in the forms that this target runs fastest. Flops and bytes are the cost
@@ -9,7 +9,8 @@ model's, after the first of these over before (at most 1: never worse); bytes ar
 (`reactant.ir.traffic`), "one by one" those that the operations would move if each stored its result. Below the table:
 programs that have more operations than before, which rules added them, and what for. --peer names the Python of an
 environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by turn with ours;
-its flops and bytes are over those of the same module before.
+its flops and bytes are over those of the same module before. --derivatives: each program as JAX differentiates it, the
+squares of its results in all its floats (those without any are left out).
 """
 import contextlib
 import json
@@ -20,7 +21,7 @@ import jax
 from peer import Peer, arguments_of, beside, costs_of, measured
 from rich.console import Console
 from rich.table import Table
-from shared_programs import PROGRAMS, difference, prepared
+from shared_programs import PROGRAMS, difference, differentiated, prepared
 
 from reactant.demos.measure import geometric_mean
 from reactant.rewrite.report import following
@@ -33,11 +34,14 @@ AS_FAST = 1.05
 """Times that differ by less are equal."""
 
 
-def measure(name, scale, repeats, peer=None, clock="wall"):
-    """The row of a program; with a `Peer`, "peer_..." says how that did, or "peer_error" why it did not."""
+def measure(name, scale, repeats, peer=None, clock="wall", derivatives=False):
+    """The row of a program, or of its derivative by JAX; with a `Peer`, "peer_..." says how that did, or "peer_error"
+    why it did not."""
     import reactant
 
     function, arrays = prepared(name, scale)
+    if derivatives:
+        function = differentiated(function, arrays)
     if jax.default_backend() != "cpu":
         arrays = jax.device_put(arrays)
     theirs, mine = jax.jit(function), reactant.jit(function, frontend="jax")
@@ -123,12 +127,16 @@ def show(rows, failures, console, with_peer):
 
 
 def main(arguments=None):
-    options = arguments_of(__doc__, list(PROGRAMS)).parse_args(arguments)
+    parser = arguments_of(__doc__, list(PROGRAMS))
+    parser.add_argument("--derivatives", action="store_true", help="the programs as JAX differentiates them")
+    options = parser.parse_args(arguments)
+    if options.derivatives and options.peer:
+        parser.error("--derivatives: the peer's process has the programs themselves")
     console = Console() if sys.stdout.isatty() else Console(width=240)
     scale = TINY if options.tiny else 1.0
     with Peer(options.peer) if options.peer else contextlib.nullcontext() as peer:
         rows, failures = measured(options.only, lambda name: measure(name, scale, options.repeats, peer,
-                                                                       options.clock))
+                                                                     options.clock, options.derivatives))
     means = show(rows, failures, console, bool(options.peer))
     if options.json:
         options.json.write_text(json.dumps({"programs": rows, "geometric_mean": means, "failures": failures}, indent=1))

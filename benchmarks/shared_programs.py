@@ -6,6 +6,7 @@ import corpus_models  # noqa: F401 - declares programs
 import corpus_programs
 import gradient_programs
 import jax
+import jax.numpy as jnp
 import micro_programs
 import numpy as np
 
@@ -26,6 +27,30 @@ def prepared(name, scale):
         return function(*(static[i] if i in static else next(given) for i in range(len(arguments))))
     call.__name__ = name
     return call, tuple(a for i, a in enumerate(arguments) if i not in static)
+
+
+def differentiated(function, arrays):
+    """The derivative, by JAX, of the squares of a program's numbers, in all arguments of floats. Raises `TypeError`
+    where there is no float to differentiate."""
+    def is_float(array):
+        return jnp.issubdtype(jnp.result_type(array), jnp.floating)
+    leaves, tree = jax.tree_util.tree_flatten(arrays)
+    floats = [is_float(leaf) for leaf in leaves]
+    results = jax.tree_util.tree_leaves(jax.eval_shape(function, *arrays))
+    if not any(floats) or not any(jnp.issubdtype(each.dtype, jnp.inexact) for each in results):
+        raise TypeError("no floats")
+
+    def loss(given, leaves):
+        given = iter(given)
+        each = [next(given) if own else leaf for own, leaf in zip(floats, leaves, strict=True)]
+        found = jax.tree_util.tree_leaves(function(*jax.tree_util.tree_unflatten(tree, each)))
+        return sum(jnp.sum(jnp.abs(f) ** 2) for f in found if jnp.issubdtype(f.dtype, jnp.inexact))
+
+    def derivative(*given):
+        leaves = jax.tree_util.tree_leaves(given)
+        return jax.grad(loss)([leaf for own, leaf in zip(floats, leaves, strict=True) if own], leaves)
+    derivative.__name__ = f"derivative_of_{function.__name__}"
+    return derivative
 
 
 def difference(mine, theirs):
