@@ -7,7 +7,8 @@ import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.rewrite import registry, selftest
 from reactant.simplify import target_costs
 
-ON = {"target_stencils": "tpu", "gather_of_small_table_is_selects": "tpu",
+ON = {"target_stencils": "tpu", "sum_of_sums_of_slices": "cpu", "difference_of_sums_of_slices": "cpu",
+      "gather_of_small_table_is_selects": "tpu",
       "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13),
       "complex_product_is_real_ones": replace(target_costs.CPU, complex_product=600),
       "transform_of_real_from_half": replace(target_costs.CPU, real_transform=40),

@@ -1,6 +1,7 @@
 """Stencils in the forms of a target with matrix units: the same values on a CPU, and the forms that must be there."""
 import io
 
+import jax
 import numpy as np
 import pytest
 
@@ -116,3 +117,42 @@ def test_loops_are_unrolled_as_far_as_the_target_wants():
             pipelines.run(module, "default", CompileOptions(target=target))
             sines[target] = modules.counts(module)["stablehlo.sine"]
     assert sines == {"cpu": 1, "gpu": 6, "tpu": 6}
+
+
+def _five_points(u):
+    return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4.0 * u[1:-1, 1:-1]
+
+
+def _times(step, count):
+    def chain(x):
+        for _ in range(count):
+            x = step(x)
+        return x
+    return chain
+
+
+CHAINS = {
+    "plane": (_times(_five_points, 2), (50, 60), True),
+    "line": (_times(lambda x: x[:-2] - 2.0 * x[1:-1] + x[2:], 8), (3000,), True),
+    "space": (_times(lambda x: x[1:, :, 1:] - 0.5 * x[:-1, :, :-1], 2), (30, 4, 31), True),
+    "too many": (_times(_five_points, 4), (50, 60), False),
+    "too small": (_times(_five_points, 2), (9, 9), False),
+    "read twice": (lambda u: (lambda v: _five_points(v) + v[1:-1, 1:-1] ** 2)(_five_points(u)), (50, 60), False),
+    "not linear": (lambda u: _five_points(_five_points(u) ** 2), (50, 60), False),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_stencils_of_stencils_are_one_where_another_order_is_allowed(name, dtype):
+    function, shape, fires = CHAINS[name]
+    x = np.random.default_rng(0).normal(size=shape).astype(dtype)
+    with jax.enable_x64(True):
+        expected = jax.jit(function)(x)
+        for options in ({}, {"allow": ("association",)}, {"finite": True},
+                        {"allow": ("association",), "finite": True}):
+            compiled = reactant.jit(function, frontend="jax", target="cpu", **options)
+            fired = {"sum_of_sums_of_slices", "difference_of_sums_of_slices"} & dict(
+                compiled.lower(x).report.counts()).keys()
+            assert bool(fired) == (fires and len(options) == 2)
+            np.testing.assert_allclose(compiled(x), expected, atol=1e-2 if dtype == np.float32 else 1e-9)
