@@ -189,8 +189,10 @@ def _is_zero(value: ir.Value) -> bool:
     return number is not None and number.size > 0 and not any(number.strides) and number.flat[0] == 0
 
 
-_MADE = tuple(f"stablehlo.{name}" for name in ("constant", "pad", "concatenate", "dynamic_update_slice"))
-"""What puts blocks together."""
+_MADE = tuple(f"stablehlo.{name}" for name in ("constant", "pad", "concatenate", "dynamic_update_slice", "multiply"))
+"""What puts blocks together, and multiplies them."""
+FACTORS = 3
+"""Most matrices by which one of blocks is multiplied element by element."""
 
 
 def blocks_of(value: ir.Value, depth: int = BLOCKS) -> list[Block] | None:
@@ -215,6 +217,19 @@ def blocks_of(value: ir.Value, depth: int = BLOCKS) -> list[Block] | None:
         return blocks
     if made.name == "stablehlo.dynamic_update_slice":
         return _updated(made.operands, depth)
+    return None
+
+
+def _unscaled(value: ir.Value, left: int = FACTORS) -> tuple[ir.Value, list[ir.Value]] | None:
+    """The matrix of blocks that is multiplied element by element, and what by; None where there is none."""
+    if blocks_of(value) is not None:
+        return value, []
+    made = producer(value)
+    if made is None or made.name != "stablehlo.multiply" or not left:
+        return None
+    for one, other in (made.operands, made.operands[::-1]):
+        if (found := _unscaled(one, left - 1)) is not None:
+            return found[0], [*found[1], other]
     return None
 
 
@@ -257,15 +272,17 @@ def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions, t: Template, dtype: 
     for side, (matrix, other) in enumerate(((x, y), (y, x))):
         k, m = d.contracting_dims[side][0], d.contracting_dims[1 - side][0]
         least = CHECKED if checked and is_float(dtype) else LEAST
-        blocks = _separate(matrix, k) if len(shape_of(matrix)) == 2 and min(shape_of(matrix)) >= least else None
+        if len(shape_of(matrix)) != 2 or min(shape_of(matrix)) < least or (scaled := _unscaled(matrix)) is None:
+            continue
+        blocks, factors = _separate(scaled[0], k), scaled[1]
         if not blocks:
             continue
-        values = ops.transpose(other, (1, 0)) if m == 1 else other
-        rest = shape_of(values)[1:]
+        extents = shape_of(other)
+        rest = [n for axis, n in enumerate(extents) if axis != m]
         bad = total = None
         if checked and is_float(dtype):
-            bad = ops.convert(ops.not_(ops.is_finite(values)), np.int32)
-            total = ops.reduce(bad, ops.constant(0, np.int32), (0,), "add")
+            bad = ops.convert(ops.not_(ops.is_finite(other)), np.int32)
+            total = ops.reduce(bad, ops.constant(0, np.int32), (m,), "add")
         parts, at, rows = [], 0, shape_of(matrix)[1 - k]
 
         def zeros(count: int, rest: Sequence[int] = rest, total: ir.Value | None = total) -> ir.Value:
@@ -275,16 +292,19 @@ def _multiplied(x: ir.Value, y: ir.Value, d: DotDimensions, t: Template, dtype: 
             mine, theirs = (block.rows, block.columns) if k == 1 else (block.columns, block.rows)
             if mine.start > at:
                 parts.append(zeros(mine.start - at))
-            low, high = (theirs.start, *(0 for _ in rest)), (theirs.stop, *rest)
-            made = product(t, block.content, ops.slice(values, low, high), k, 0)
+            low = [theirs.start if axis == m else 0 for axis in range(len(extents))]
+            high = [theirs.stop if axis == m else n for axis, n in enumerate(extents)]
+            made = product(t, _scaled(block, factors), ops.slice(other, low, high), k, m)
             if bad is not None:
-                met = ops.reduce(ops.slice(bad, low, high), ops.constant(0, np.int32), (0,), "add")
+                met = ops.reduce(ops.slice(bad, low, high), ops.constant(0, np.int32), (m,), "add")
                 made = _unless(total, made, met)
             parts.append(made)
             at = mine.stop
         if at < rows:
             parts.append(zeros(rows - at))
         whole = ops.concatenate(parts, 0)
+        for factor in factors if bad is not None else ():
+            whole = _unless_met(factor, blocks, k, whole)
         return whole if side == 0 or not rest else ops.transpose(whole, (1, 0))
     return None
 
@@ -293,6 +313,33 @@ def _unless(total: ir.Value, product: ir.Value, met: ir.Value | int = 0) -> ir.V
     """The product, but NaN in columns where zeros have met what is not finite: more of it than the block."""
     sound = ops.broadcast_in_dim(ops.compare(total, met, "EQ"), shape_of(product), range(1, len(shape_of(product))))
     return ops.select(sound, product, np.nan)
+
+
+def _box(value: ir.Value, block: Block) -> ir.Value:
+    return ops.slice(value, (block.row, block.column), (block.rows.stop, block.columns.stop))
+
+
+def _scaled(block: Block, factors: Sequence[ir.Value]) -> ir.Value:
+    """What stands in a block, multiplied by what stands there in some matrices."""
+    content = block.content
+    for factor in factors:
+        content = ops.multiply(content, _box(factor, block))
+    return content
+
+
+def _unless_met(factor: ir.Value, blocks: Sequence[Block], k: int, whole: ir.Value) -> ir.Value:
+    """A product with a matrix of blocks times a factor, but NaN in the rows in which what is not finite in the factor
+    has met zeros. k: the dimension that is contracted; blocks are in order."""
+    bad, counts, at = ops.convert(ops.not_(ops.is_finite(factor)), np.int32), [], 0
+    zero = ops.constant(0, np.int32)
+    for block in blocks:
+        rows = block.rows if k == 1 else block.columns
+        counts += [ops.constant(0, np.int32, (rows.start - at,)), ops.reduce(_box(bad, block), zero, (k,), "add")]
+        at = rows.stop
+    counts.append(ops.constant(0, np.int32, (shape_of(factor)[1 - k] - at,)))
+    met = ops.concatenate([count for count in counts if size(shape_of(count))], 0)
+    sound = ops.compare(ops.reduce(bad, zero, (k,), "add"), met, "EQ")
+    return ops.select(ops.broadcast_in_dim(sound, shape_of(whole), (0,)), whole, np.nan)
 
 
 def _stacked(a: Any) -> ir.Value:
@@ -312,7 +359,9 @@ _EXAMPLES = (
     lambda a: ops.dot_general(_stacked(a), a(68, 3), contracting_dims=((1,), (0,))),
     lambda a: ops.dot_general(_stacked(a), a(65), contracting_dims=((0,), (0,))),
     lambda a: ops.dot_general(a(2, 65), _stacked(a), contracting_dims=((1,), (0,))),
-    lambda a: ops.dot_general(_placed(a), a(66, 3), contracting_dims=((1,), (0,))))
+    lambda a: ops.dot_general(_placed(a), a(66, 3), contracting_dims=((1,), (0,))),
+    lambda a: ops.dot_general(ops.multiply(_stacked(a), a(65, 68)), a(68, 3), contracting_dims=((1,), (0,))),
+    lambda a: ops.dot_general(a(65), ops.multiply(a(65, 66), _placed(a)), contracting_dims=((0,), (0,))))
 _COUNTER = lambda a: ops.dot_general(ops.concatenate([a(33, 68), ops.pad(a(3, 4), 0, (0, 60), (29, 4))], 0),  # noqa: E731
                                      a(68, 3), contracting_dims=((1,), (0,)))
 

@@ -379,6 +379,42 @@ def broadcast_of_iota(b, e, d, result_shape, result_dtype):
     return ops.iota(result_shape, result_dtype, d[e]) if shape_of(b)[e] == result_shape[d[e]] else None
 
 
+# ---- pad -----------------------------------------------------------------------------------------------------------
+
+def _box(start: int, length: int, shape: Sequence[int]) -> list[tuple[int, int, int]] | None:
+    """For each dimension, (elements before, own, elements after) of some that follow one another in row-major order,
+    where they are a box."""
+    if not shape:
+        return []
+    each = size(shape[1:])
+    first, last = start // each, (start + length - 1) // each
+    if first == last:
+        inner = _box(start - first * each, length, shape[1:])
+    else:
+        inner = [(0, n, 0) for n in shape[1:]] if start % each == 0 and length % each == 0 else None
+    return None if inner is None else [(first, last - first + 1, shape[0] - last - 1), *inner]
+
+
+def _padded(a, low, high, result, interior=0):
+    return ops.reshape(ops.pad(a(4), a(), (low,), (high,), (interior,)), result)
+
+
+@rewrite(match.reshape(match.pad(x, y, edge_padding_low=low, edge_padding_high=high, interior_padding=interior)),
+         example=(lambda a: _padded(a, 0, 14, (3, 6)), lambda a: _padded(a, 7, 7, (3, 1, 6)),
+                  lambda a: _padded(a, 4, 4, (6, 2)), lambda a: _padded(a, 2, 6, (2, 3, 2))),
+         counter=(lambda a: _padded(a, 3, 11, (3, 6)), lambda a: _padded(a, 0, 5, (3, 4), 1),
+                  lambda a: _padded(a, 3, -1, (3, 2)), lambda a: _padded(a, 1, 1, (3, 2))))
+def reshape_of_padded_vector(x, y, low, high, interior, result_shape):
+    """reshape(pad(x)) of a vector that becomes a box = pad(reshape(x))"""
+    if len(shape_of(x)) != 1 or interior != (0,) or min(*low, *high) < 0 or not size(shape_of(x)):
+        return None
+    found = _box(low[0], size(shape_of(x)), result_shape)
+    if found is None:
+        return None
+    before, extents, after = zip(*found, strict=True)
+    return ops.pad(ops.reshape(x, extents), y, before, after)
+
+
 # ---- reverse -------------------------------------------------------------------------------------------------------
 
 @rewrite(match.reverse(x, dimensions=d), example=lambda a: ops.reverse(a(1, 3), (0, 1)),
