@@ -65,7 +65,8 @@ def row_of(title, plain, mine, optimum, program, arguments, scale, forms, peer, 
 def show(rows, console, with_peer):
     table = Table(title="micro workloads: microseconds (medians)")
     table.add_column("workload")
-    for heading in ["JAX", "by hand", "reactant", "over JAX", "over optimum", "difference"] + ["peer", "over peer"] * with_peer:
+    headings = ["JAX", "by hand", "reactant", "over JAX", "over optimum", "difference"]
+    for heading in headings + ["peer", "over peer"] * with_peer:
         table.add_column(heading, justify="right")
     for row in rows:
         cells = [f"{1e6 * row[key]:.1f}" for key in ("jax", "optimum", "reactant")]
@@ -73,7 +74,8 @@ def show(rows, console, with_peer):
         if with_peer:
             cells += [f"{1e6 * row['peer_best']:.1f}", f"{row['over_peer']:.2f}"] if row["peer_best"] else ["-", "-"]
         table.add_row(row["workload"], *cells)
-    means = {key: geometric_mean(row[key] for row in rows if row[key]) for key in ("over_jax", "over_optimum", "over_peer")}
+    means = {key: geometric_mean(row[key] for row in rows if row[key])
+             for key in ("over_jax", "over_optimum", "over_peer")}
     table.add_section()
     table.add_row("geometric mean", "", "", "", *(f"{means[key]:.2f}" for key in ("over_jax", "over_optimum")), "",
                   *["", f"{means['over_peer']:.2f}"] * with_peer)

@@ -236,3 +236,22 @@ def test_rows_that_are_scaled_for_a_product_stay_with_it():
     assert not natively(lambda x, w: scaled(x) @ w, (2048, 256), (256, 16))
     assert natively(lambda x, w: scaled(x) @ w, (2048, 256), (256,))
     assert natively(scaled, (2048, 256))
+
+
+def test_many_matrices_by_vectors_stay_but_for_those_that_are_parts_of_one():
+    """XLA reads several at a time, but copies slices."""
+    def chain(x, *matrices):
+        for m in matrices:
+            x = jnp.tanh(x @ m)
+        return x
+
+    def natively(function, *shapes):
+        lowered = reactant.jit(function, frontend="jax", target="cpu").lower(*(
+            jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))
+        lowered.compile()
+        return any("natively" in note for note in lowered.notes)
+    assert not natively(chain, (N,), *[(N, N)] * 4)
+    assert not natively(chain, (1, N), *[(N, N)] * 4)
+    assert natively(chain, (N,), (N, N))
+    assert natively(lambda x, m: chain(chain(x, m, m), m, m), (N,), (N, N))
+    assert natively(lambda x, stack: chain(x, *(stack[k] for k in range(4))), (N,), (4, N, N))

@@ -1,7 +1,7 @@
 """The last stage: sums of terms that are products of what changes along the sum and of what does not.
 
-sum_i(v_i x_j + x_j w_i) = sum(v) x + sum(w) x: no term is made. Where the result is finite, all that went into it is, and
-the order is the only difference; else the sum is made as it was written, in a branch of its own.
+sum_i(v_i x_j + x_j w_i) = sum(v) x + sum(w) x: no term is made. Where the result is finite, all that went into it is,
+and the order is the only difference; else the sum is made as it was written, in a branch of its own.
 """
 from __future__ import annotations
 
