@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import reactant
 from reactant import pipelines
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -140,3 +141,29 @@ def test_chains_of_batches(name):
         found = evaluate(module, arguments)
         assert multiplied(module) == multiplications
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-4, atol=1e-4)
+
+
+def test_jax_gradient_of_a_symmetric_product_has_three_products():
+    """JAX multiplies by s from both sides, and by s.T, which is s."""
+    x = np.random.default_rng(0).normal(size=(300, 300)).astype(np.float32)
+    gradient = jax.grad(lambda x: jnp.sum((x @ x + (x @ x).T) ** 2))
+    compiled = reactant.jit(gradient, frontend="jax")
+    assert compiled.lower(x).as_text().count("stablehlo.dot_general") == 3
+    expected = np.asarray(jax.jit(gradient)(x))
+    np.testing.assert_allclose(compiled(x), expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("where", [None, "inside", "outside", "other"])
+@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
+def test_jax_gradient_of_a_slice_of_a_chain_multiplies_one_row(where, bad):
+    """What lies among zeros is multiplied by a matrix, then by another one: NaN stays where the zeros make it."""
+    x, y, z = np.random.default_rng(0).normal(size=(3, 130, 130)).astype(np.float32)
+    if where is not None:
+        {"inside": z, "outside": z, "other": y}[where][(0, 3) if where == "inside" else (7, 20)] = bad
+    gradient = jax.grad(lambda x, y, z: jnp.sum(((x @ y) * z + 4.0).ravel()[:10] ** 2))
+    compiled = reactant.jit(gradient, frontend="jax")
+    lowered = compiled.lower(x, y, z)
+    assert {"reshape_of_padded_vector", "product_with_blocks_checked"} <= dict(lowered.report.counts()).keys()
+    assert "tensor<130x130xf32>) -> tensor<130x130xf32>" not in "".join(
+        line for line in lowered.as_text().splitlines() if "dot_general" in line)
+    np.testing.assert_allclose(compiled(x, y, z), jax.jit(gradient)(x, y, z), rtol=1e-3, atol=1e-3)

@@ -15,6 +15,7 @@ from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rewrite, splat, variables
+from reactant.simplify.contents import is_splat
 from reactant.simplify.contraction import dot, free_dimensions
 from reactant.simplify.evaluation import content_of
 from reactant.simplify.structured import entries
@@ -325,6 +326,9 @@ def is_symmetric(value: ir.Value, depth: int = 6) -> bool:
     word = made.name.removeprefix("stablehlo.")
     if word == "select" and entries(value) is not None:
         return True
+    known = ops.constant_value(value)
+    if known is not None and is_splat(known):
+        return True
     if word in ("constant", "compare"):
         content = content_of(value, exact=True)
         return content is not None and bool((content == content.T).all())
@@ -361,6 +365,31 @@ def are_transposed(left: ir.Value, right: ir.Value) -> bool:
 def transpose_of_symmetric(x, p):
     """transpose(s) = s for symmetric s: x @ x.T, x + x.T, and what is computed of such elementwise"""
     return x if tuple(p) == (1, 0) and is_symmetric(x) else None
+
+
+def _with_symmetric(a, left, right, side=3):
+    """A product with s = w + w.T on the left, or on the right, for examples."""
+    s = ops.add(v := a(side, side), ops.transpose(v, (1, 0)))
+    return ops.dot_general(s, a(side, 4), contracting_dims=((left,), (0,))) if right is None else \
+        ops.dot_general(a(4, side), s, contracting_dims=((1,), (right,)))
+
+
+@rewrite(dot(x, y), dtypes="real", changes="rounding",
+         example=(lambda a: _with_symmetric(a, 0, None), lambda a: _with_symmetric(a, None, 1),
+                  lambda a: ops.dot_general(a(4, 3), ops.multiply(ops.add(v := a(3, 3), ops.transpose(
+                      v, (1, 0))), 2), contracting_dims=((1,), (1,)))),
+         counter=(lambda a: _with_symmetric(a, 1, None), lambda a: _with_symmetric(a, None, 0),
+                  lambda a: ops.dot_general(a(3, 3), a(3, 3), contracting_dims=((0,), (1,)))))
+def product_with_symmetric(x, y, d, t, result_shape):
+    """s.T @ y = s @ y, y @ s.T = y @ s for symmetric s: one way to write it, so that equal products are one"""
+    if not _plain(d, x, y):
+        return None
+    left, right = d.contracting_dims[0][0], d.contracting_dims[1][0]
+    own = (1 if left == 0 and is_symmetric(x) else left, 0 if right == 1 and is_symmetric(y) else right)
+    if own == (left, right):
+        return None
+    return t.build((x, y), result_shape, dot_dimension_numbers=dot_dimension_numbers(
+        d.batching_dims, ((own[0],), (own[1],))))
 
 
 @rewrite(match.multiply(match.add(x, x), 0.5), dtypes="float", changes="rounding", assumes="finite")
