@@ -10,7 +10,7 @@ model's, after the first of these over before (at most 1: never worse); bytes ar
 programs that have more operations than before, which rules added them, and what for. --peer names the Python of an
 environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by turn with ours;
 its flops and bytes are over those of the same module before. --derivatives: each program as JAX differentiates it, the
-squares of its results in all its floats (those without any are left out).
+weighted squares of its results in all its floats (two have none, or a loop that cannot be differentiated backwards).
 """
 import contextlib
 import json
