@@ -1,7 +1,11 @@
 """The optimiser's corpus runs and agrees with JAX; the ablation counts."""
+import json
+
 import ablation
 import corpus
+import numpy as np
 import pytest
+import shared_programs
 
 
 def test_there_are_enough_programs():
@@ -26,3 +30,16 @@ def test_the_table(capsys):
 def test_ablation(capsys):
     assert ablation.main(["--tiny", "--only", "diagonal_times_matrix"]) == 0
     assert "scatter_on_diagonal" in capsys.readouterr().out
+
+
+def test_derivatives_are_those_of_jax(tmp_path):
+    file = tmp_path / "figures.json"
+    assert corpus.main(["--tiny", "--repeats", "1", "--derivatives", "--only", "trace_of_product", "standardised",
+                        "--json", str(file)]) == 0
+    rows = json.loads(file.read_text())["programs"]
+    assert len(rows) == 2 and all(row["difference"] < 1e-4 for row in rows)
+
+
+def test_programs_without_floats_have_no_derivative():
+    with pytest.raises(TypeError, match="no floats"):
+        shared_programs.differentiated(lambda n: n + 1, (np.int32(3),))
