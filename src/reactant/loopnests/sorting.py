@@ -62,9 +62,9 @@ def replaced(op: ir.Operation) -> str:
         return selecting.replaced(op, dimension)
     dtypes = [shape_and_dtype(v.type)[1] for v in op.operands]
     needed = [k for k, r in enumerate(op.results) if any(True for _ in r.uses)] or [order.key]
-    places = {k for k in needed if _is_place(op.operands[k], dimension)}
     vector = _by_vectors(shape[dimension], dtypes[order.key].itemsize, needed != [order.key])
     carried = order.kind == "canonical" and not vector or needed != [order.key]
+    places = {k for k in needed if (carried or k != order.key) and _is_place(op.operands[k], dimension)}
     moved = [k for k in needed if k not in places and (k != order.key or carried)]
     read = list(dict.fromkeys([order.key, *moved]))
     written = Sort(shape, dimension, order, dtypes, read, needed, sorted(places), carried, vector)
