@@ -13,6 +13,7 @@ ON = {"target_stencils": "tpu", "sum_of_sums_of_slices": "cpu", "difference_of_s
       "complex_product_is_real_ones": replace(target_costs.CPU, complex_product=600),
       "transform_of_real_from_half": replace(target_costs.CPU, real_transform=40),
       "target_separable": replace(target_costs.CPU, other_order=600),
+      "target_ranges": replace(target_costs.CPU, key_ranges=4, least_elements=16),
       "target_systems": replace(target_costs.CPU, other_order=600, toeplitz_as_convolution=24, class_sums=600)}
 """Families and rules that only some targets choose, or only at sizes for which the interpreter takes long."""
 

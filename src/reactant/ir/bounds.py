@@ -108,7 +108,7 @@ def _clamped(op: ir.Operation, of: Of) -> float:
 
 def _reduced(op: ir.Operation, of: Of) -> float:
     """Sums of what is not negative, and extremes."""
-    word = _combined_by(op)
+    word = combined_by(op)
     if word is None:
         return UNKNOWN
     value, init = (of(v) for v in op.operands)
@@ -119,7 +119,7 @@ def _reduced(op: ir.Operation, of: Of) -> float:
     return min(value, init) if word in ("minimum", "maximum") else UNKNOWN
 
 
-def _combined_by(op: ir.Operation) -> str | None:
+def combined_by(op: ir.Operation) -> str | None:
     """The op that a reduction of one tensor combines elements by, where it is one op."""
     if len(op.operands) != 2:
         return None
@@ -144,7 +144,7 @@ def _has_ones(op: ir.Operation) -> bool:
         runs = [None if d is None else origins[d] for d in runs]
         top = spread.operands[0]
     maximum = made_by(top, "reduce")
-    if maximum is None or maximum.operands[0] != x or _combined_by(maximum) != "maximum":
+    if maximum is None or maximum.operands[0] != x or combined_by(maximum) != "maximum":
         return False
     start, over = constant_value(maximum.operands[1]), set(maximum.attributes["dimensions"])
     left = iter(range(len(shape_of(top))))

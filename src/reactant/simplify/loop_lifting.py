@@ -55,7 +55,7 @@ def _few_rows(op: ir.Operation, loop: ir.Operation) -> bool:
     return size(shape_of(other)) <= FEW_ROWS * depth
 
 
-def _turn(plan: Plan, argument: ir.Value, role: Count) -> ir.Value:
+def turn_number(plan: Plan, argument: ir.Value, role: Count) -> ir.Value:
     """The number of the turn from a counter's value."""
     counter = role.counter
     start = plan.inits[role.index] if counter.start is None else counter.start
@@ -67,7 +67,8 @@ def _bytes(value: ir.Value) -> int:
     return size(shape_of(value)) * dtype_of(value).itemsize
 
 
-def _counter(plan: Plan) -> Count:
+def counter_of(plan: Plan) -> Count:
+    """A counter of a loop."""
     return next(role for role in plan.roles.values() if isinstance(role, Count))
 
 
@@ -127,11 +128,11 @@ def while_lifts_products(site: Site):
     values = [op.results[0] for op in chosen]
     raised = Raised(plan, [], values)
     raised.build()
-    role = _counter(plan)
+    role = counter_of(plan)
     for value in values:
         whole, shape = raised.batcher.full(value), shape_of(value)
         with ir.InsertionPoint.at_block_begin(site.block(BODY)):
-            turn = _turn(plan, plan.arguments[role.index], role)
+            turn = turn_number(plan, plan.arguments[role.index], role)
             zero = ops.constant(0, dtype_of(turn))
             row = ops.dynamic_slice(whole, [turn, *[zero] * len(shape)], (1, *shape))
             site.substitute(value, ops.reshape(row, shape))
@@ -173,7 +174,7 @@ def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
 
 def deferred(plan: Plan, site: Site, indices: Sequence[int], kept: Sequence[ir.Value]) -> list[ir.Value]:
     """The results of a loop that keeps `kept` of every turn, from which carried values `indices` are made after it."""
-    counter = _counter(plan)
+    counter = counter_of(plan)
     others = [plan.returned[i] for i in plan.roles if i not in indices]
     versions = dict.fromkeys(v for i in indices for v in getattr(plan.roles[i], "versions", ()))
     needed = {op.results[0] for op in plan.behind([*others, *kept], versions)[0]}
@@ -192,7 +193,7 @@ def deferred(plan: Plan, site: Site, indices: Sequence[int], kept: Sequence[ir.V
         for op in plan.body:
             if len(op.results) and op.results[0] in needed:
                 site.clone(op, mapping)
-        number = _turn(plan, mapping[plan.arguments[counter.index]], counter)
+        number = turn_number(plan, mapping[plan.arguments[counter.index]], counter)
         zero = ops.constant(0, dtype_of(number))
         stored = []
         for value, buffer in zip(kept, values[len(positions):], strict=True):

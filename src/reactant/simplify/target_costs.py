@@ -89,6 +89,9 @@ class Costs:
     """Least side of a Toeplitz matrix whose product with a vector becomes a convolution; 0 for never."""
     sort_network: int
     """Most elements of rows that are sorted by a network of exchanges, all rows at once; 0 for never."""
+    key_ranges: int
+    """Least turns of a loop that reduces what a range of a key selects, each of another range, for which the key is put
+    in the order of the ranges first; 0 for never."""
     banded_solve: int
     """Least side of a tridiagonal system that LAPACK's routine for such solves, not LU; 0 where there is none."""
 
@@ -128,6 +131,8 @@ CPU = Costs(
     toeplitz_as_convolution=512,     # gather and product over convolution: 256: 0.8x, 1024: 2.0x, 2048: 3.0x
     sort_network=12,                 # 20,000 rows of f64, 4: 3.2x, 8: 3.7x, 12: 1.9x, 16: 2.5x, their medians 1.3x;
                                      # with places 4: 19x, 8: 4.5x, 12: 4.0x; in loops 4: 5.7x, 8: 12x, 20: 14x
+    key_ranges=96,                   # 20,000 elements, f64, 96: 0.9x, 256: 1.3x, 1000: 5x; 100,000, 64: 0.9x,
+                                     # 128: 1.2x, 256: 2.0x, 1000: 7x; a million, 32: 1.1x, 64: 1.5x, 96: 3x
     banded_solve=8,                  # LU over the routine for three diagonals: 8: 1.1x, 16: 2.8x, 64: 3.2x, 256: 13x
 )
 """AMD EPYC (AVX-512), jaxlib 0.10.2, one core."""
@@ -165,6 +170,7 @@ GPU = Costs(
     real_transform=0,                # not measured
     toeplitz_as_convolution=0,       # gather and product over convolution: 128: 0.9x, 1,024: 0.4x
     sort_network=12,                 # a million rows of i64, 3: 10x, 6: 5.3x, 12: 3.1x, 16: 1.1x
+    key_ranges=0,                    # turns are kernels that look at all elements
     banded_solve=8,                  # LU over cuSPARSE's routine: 4: 1.2x, 8: 1.6x, 16: 1.3x, 64: 1.3x
 )
 """NVIDIA H100 80GB HBM3, jaxlib 0.11.2, by `reactant calibrate` on 2026-11-26; what has no figure is not measured, but
@@ -202,6 +208,7 @@ TPU = Costs(
     real_transform=0,                # not measured
     toeplitz_as_convolution=0,       # not measured
     sort_network=0,                  # not measured
+    key_ranges=0,                    # turns are kernels that look at all elements
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
 """Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,
