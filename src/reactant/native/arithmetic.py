@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import layout
+from reactant.native import layout, reals
 from reactant.native.emission import Function, emits
 
 # -- floats in registers
@@ -167,8 +167,7 @@ def emit_poison(f: Function, op: ir.Operation) -> None:
 
 # -- arithmetic
 
-_FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv",
-                 "arith.remf": "frem"}
+_FLOAT_BINARY = {"arith.addf": "fadd", "arith.subf": "fsub", "arith.mulf": "fmul", "arith.divf": "fdiv"}
 _FLOAT_CHOICE = {"arith.maximumf": "maximum", "arith.minimumf": "minimum", "arith.maxnumf": "maxnum",
                  "arith.minnumf": "minnum"}
 """In all of them -0 is below 0."""
@@ -185,6 +184,13 @@ def emit_float_binary(f: Function, op: ir.Operation) -> None:
     (wide, a), (_, b) = (widened(f, f.one(v), type_) for v in op.operands)
     made = f.let(f"{_FLOAT_BINARY[op.name]} {flags_of(f, op)}{wide} {a}, {b}")
     f.define(op.results[0], narrowed(f, made, wide, type_))
+
+
+@emits("arith.remf")
+def emit_remainder(f: Function, op: ir.Operation) -> None:
+    type_ = op.results[0].type
+    (wide, a), (_, b) = (widened(f, f.one(v), type_) for v in op.operands)
+    f.define(op.results[0], narrowed(f, reals.call(f, "fmod", wide, [a, b]), wide, type_))
 
 
 @emits(*_FLOAT_CHOICE)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reactant.native.reals import INFINITY, NAN, PURE, Bits, Real, Truth, routine
+from reactant.native.reals import INFINITY, NAN, PURE, Bits, Real, Truth, rarely, routine
 
 # -- powers of two, without conversions between floats and 64-bit integers (which AVX2 lacks)
 
@@ -329,28 +329,7 @@ def _of_library(x: Real, value: Real, name: str) -> Real:
     """The C library's values for large angles; `x` and `value` are one number each or several."""
     f, large = x.f, x.abs().test("oge", LARGE_ANGLE)
     symbol = f.module.declare(f"reactant.library.{name}", "double", ["double"], PURE)
-    some, rare, on = large.name, f.fresh("large"), f.fresh("on")
-    lanes = int(x.kind[1:].split()[0]) if x.kind[0] == "<" else 0
-    if lanes:
-        packed = f.let(f"bitcast {large.kind} {large.name} to i{lanes}")
-        some = f.let(f"icmp ne i{lanes} {packed}, 0")
-    before = f.block
-    f.branch_if(some, rare, on)
-    f.start(rare)
-    if lanes:
-        called = value.name
-        for lane in range(lanes):
-            one = f.let(f"extractelement {x.kind} {x.name}, i32 {lane}")
-            fast = f.let(f"extractelement {x.kind} {value.name}, i32 {lane}")
-            is_large = f.let(f"extractelement {large.kind} {large.name}, i32 {lane}")
-            exact = f.let(f"call double {symbol}(double {one}) {PURE}")
-            chosen = f.let(f"select i1 {is_large}, double {exact}, double {fast}")
-            called = f.let(f"insertelement {x.kind} {called}, double {chosen}, i32 {lane}")
-    else:
-        called = f.let(f"call double {symbol}(double {x.name}) {PURE}")
-    f.branch(on)
-    f.start(on)
-    return Real(f, f.let(f"phi {x.kind} [{value.name}, %{before}], [{called}, %{rare}]"), x.kind)
+    return rarely(value, large, [x], lambda one: f"call double {symbol}(double {one}) {PURE}")
 
 
 def _circular(x: Real, shift: int, name: str) -> Real:

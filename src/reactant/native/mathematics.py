@@ -1,9 +1,10 @@
-"""`math`: what the processor has is used directly, the rest are routines (`elementary`, `inverses`, `special`)."""
+"""`math`: what the processor has is used directly, the rest are routines (`elementary`, `inverses`, `remainders`,
+`special`)."""
 from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.native import elementary, inverses, layout, reals, special  # noqa: F401 - the routines
+from reactant.native import elementary, inverses, layout, reals, remainders, special  # noqa: F401 - the routines
 from reactant.native.arithmetic import SUFFIX, flags_of, narrowed, widened
 from reactant.native.emission import Function, emits
 

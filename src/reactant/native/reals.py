@@ -4,7 +4,7 @@ A routine is a Python function from `Real`s to a `Real`; `call` makes an LLVM fu
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -195,6 +195,9 @@ class Real:
     def copysign(self, other: Real) -> Real:
         return self._intrinsic("copysign", other)
 
+    def trunc(self) -> Real:
+        return self._intrinsic("trunc")
+
     def least(self, other: float) -> Real:
         """min(self, other); NaN stays."""
         return self.of(other).choose(self.test("ogt", other), self)
@@ -235,8 +238,34 @@ def routine(name: str) -> Callable[[Routine], Routine]:
     return declare
 
 
+def rarely(value: Real, rare: Truth, operands: Sequence[Real], exact: Callable[..., str]) -> Real:
+    """`value`, and what the instruction `exact(*operands)` gives where a test holds, which is seldom."""
+    f, kind, some = value.f, value.kind, rare.name
+    lanes = int(kind[1:].split()[0]) if kind[0] == "<" else 0
+    seldom, on = f.fresh("seldom"), f.fresh("on")
+    if lanes:
+        packed = f.let(f"bitcast {rare.kind} {rare.name} to i{lanes}")
+        some = f.let(f"icmp ne i{lanes} {packed}, 0")
+    before = f.block
+    f.branch_if(some, seldom, on)
+    f.start(seldom)
+    if lanes:
+        called = value.name
+        for lane in range(lanes):
+            *ones, fast = (f.let(f"extractelement {kind} {v.name}, i32 {lane}") for v in (*operands, value))
+            is_rare = f.let(f"extractelement {rare.kind} {rare.name}, i32 {lane}")
+            found = f.let(exact(*ones))
+            chosen = f.let(f"select i1 {is_rare}, {value.scalar} {found}, {value.scalar} {fast}")
+            called = f.let(f"insertelement {kind} {called}, {value.scalar} {chosen}, i32 {lane}")
+    else:
+        called = f.let(exact(*(v.name for v in operands)))
+    f.branch(on)
+    f.start(on)
+    return Real(f, f.let(f"phi {kind} [{value.name}, %{before}], [{called}, %{seldom}]"), kind)
+
+
 PURE = "nounwind willreturn memory(none)"
-BRANCHING = frozenset(("sin", "cos", "tan"))
+BRANCHING = frozenset(("sin", "cos", "tan", "fmod"))
 """Routines that branch for rare operands. Loops over them are vectorised all the same: LLVM is told of versions of
 theirs for several numbers at once, by the names of the vector function ABI."""
 
