@@ -4,6 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import reactant
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
 from tests.support import check
@@ -109,6 +110,22 @@ def test_isin(dtype):
                  lambda x, y: np.isin(x, [1, 2]),
                  lambda x, y: np.isin(x[0, 0], y), lambda x, y: np.isin(x, y[:0]), lambda x, y: np.isin(x, 1),
                  lambda x, y: np.isin(x, y, kind="other")], x, y)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "uint64"])
+@pytest.mark.parametrize("where", ["near", "far", "least", "greatest", "both ends"])
+def test_isin_of_integers(dtype, where):
+    """In a table from the least to the greatest where that is small, else by bisection."""
+    random, limits = np.random.default_rng(0), np.iinfo(dtype)
+    near = random.integers(0, 300, 100).astype(dtype)
+    every = random.integers(limits.min, limits.max, 2000, dtype=dtype, endpoint=True)
+    tests = {"near": near, "far": every[:100], "least": limits.min + near, "greatest": limits.max - near,
+             "both ends": np.resize([limits.min, limits.max], 100)}[where].astype(dtype)
+    first = np.arange(400).astype(dtype)
+    x = np.concatenate([near, every, limits.min + first, limits.max - first]).astype(dtype)
+    wanted = np.isin(x, tests)
+    np.testing.assert_array_equal(reactant.jit(lambda x, y: np.isin(x, y))(x, tests), wanted)
+    np.testing.assert_array_equal(reactant.jit(lambda x: np.isin(x, tests, invert=True))(x), ~wanted)
 
 
 def test_isin_of_nan():

@@ -20,7 +20,7 @@ from reactant.frontends.numpy.ufunc_methods import deliver, layout_after
 from reactant.frontends.numpy.ufuncs import as_value
 from reactant.frontends.trace import current_trace
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_of, size, tensor_type
 
 KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 PACKED_FROM = 512
@@ -31,6 +31,8 @@ DIVIDED_FROM, MOST_DIVIDED = 1 << 11, 4
 are selected, then all are moved, stably, by whether they are less, equal or greater."""
 COMPARED_UP_TO = 64
 """`isin` with at most this many test elements compares with each; with more, searches."""
+TABLE_ROWS, MOST_ROWS = 1 << 10, 1 << 20
+"""Elements from which whether each is among integers is looked up in a table, and what it has at most."""
 TABLE_FROM = 16
 """Bytes are looked up in a table of all 256 from so many test elements on."""
 
@@ -373,24 +375,61 @@ def isin(element: object, test_elements: object, assume_unique: bool = False, in
         equal = ops.compare(ops.broadcast_in_dim(x, grid, range(element.ndim)),
                             ops.broadcast_in_dim(options, grid, [element.ndim]), "EQ")
         found = ops.reduce(equal, False, [element.ndim], "or")
+    elif dtype.kind in "iu" and element.size >= TABLE_ROWS:
+        found = _in_range(x, options)
     else:
-        ascending = sorted_value(options, 0)
-        place = ops.minimum(search(keys_of(ascending), keys_of(x), False), tests.size - 1)
-        found = ops.compare(gather_flat(ascending, place), x, "EQ")
+        found = _in_sorted(x, options)
     # a result of NumPy even for a 0-d element: an array
     return Tensor.of_value(ops.not_(found) if invert else found)
+
+
+def _in_sorted(x: ir.Value, options: ir.Value) -> ir.Value:
+    """Membership by bisection."""
+    ascending = sorted_value(options, 0)
+    place = ops.minimum(search(keys_of(ascending), keys_of(x), False), shape_of(options)[0] - 1)
+    return ops.compare(gather_flat(ascending, place), x, "EQ")
+
+
+def _in_range(x: ir.Value, options: ir.Value) -> ir.Value:
+    """Membership of integers: which there are from the least to the greatest, where these are near."""
+    count = min(size(shape_of(x)), MOST_ROWS)
+    unsigned = np.dtype(f"u{dtype_of(x).itemsize}")
+    low, high = (ops.reduce(options, limit, [0], name) for name, limit in
+                 (("minimum", np.iinfo(dtype_of(x)).max), ("maximum", np.iinfo(dtype_of(x)).min)))
+
+    def from_low(v: ir.Value) -> ir.Value:
+        distance = ops.subtract(v, ops.broadcast_in_dim(low, shape_of(v), ()))
+        return distance if dtype_of(v) == unsigned else ops.bitcast_convert(distance, unsigned)
+
+    def by_table() -> ir.Value:
+        place = from_low(x)
+        inside = place if count > np.iinfo(unsigned).max else ops.minimum(place, count - 1)
+        found = gather_flat(_table(count, ops.convert(from_low(options), np.int64)), ops.convert(inside, np.int64))
+        return found if inside is place else ops.and_(found, ops.compare(place, count, "LT"))
+
+    known = ops.constant_value(options)
+    if known is not None:
+        return by_table() if int(known.max()) - int(known.min()) < count else _in_sorted(x, options)
+    if count > np.iinfo(unsigned).max:
+        return by_table()
+    near = ops.compare(from_low(high), count, "LT")
+    return ops.if_(near, lambda: [by_table()], lambda: [_in_sorted(x, options)],
+                   [tensor_type(shape_of(x), np.dtype(bool))])[0]
 
 
 def _in_table(x: ir.Value, options: ir.Value) -> ir.Value:
     """Membership of bytes: which of all 256 there are."""
     def place(v: ir.Value) -> ir.Value:
         return ops.convert(v if dtype_of(v).kind != "i" else ops.bitcast_convert(v, np.dtype(np.uint8)), np.int32)
-    every = ops.constant(False, bool, (256,))
-    count = shape_of(options)[0]
-    table = ops.scatter(every, ops.reshape(place(options), (count, 1)), ops.constant(True, bool, (count,)), "second",
-                        update_window_dims=(), inserted_window_dims=[0], scatter_dims_to_operand_dims=[0],
-                        index_vector_dim=1)
-    return gather_flat(table, place(x))
+    return gather_flat(_table(256, place(options)), place(x))
+
+
+def _table(count: int, places: ir.Value) -> ir.Value:
+    """Which of `count` places there are."""
+    marks = shape_of(places)[0]
+    return ops.scatter(ops.constant(False, bool, (count,)), ops.reshape(places, (marks, 1)),
+                       ops.constant(True, bool, (marks,)), "second", update_window_dims=(), inserted_window_dims=[0],
+                       scatter_dims_to_operand_dims=[0], index_vector_dim=1)
 
 
 if hasattr(np, "in1d"):      # until NumPy 2.3
