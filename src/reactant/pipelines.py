@@ -121,8 +121,8 @@ TARGET = Fixpoint(("target", "target_updates", "target_windows", "target_stencil
                    "shape", "chains", "slicing", "dynamic_slicing", "logic", "cleanup"))
 
 NATIVE = Fixpoint(("target", "target_windows", "target_forms", "target_systems", "target_separable", "target_columns",
-                   "target_sorts", "target_special", "target_ranges", "arithmetic", "shape", "chains", "slicing", "logic",
-                   "cleanup"))
+                   "target_sorts", "target_special", "target_ranges", "arithmetic", "shape", "chains", "slicing",
+                   "logic", "cleanup"))
 """What native code is made from: powers and windows in cheap forms, but loops as they were written."""
 
 # Reads go to the newest version of an array before loops decide whether they need a second buffer for it.
