@@ -200,7 +200,8 @@ class Concatenate(Placing):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         turned = self.repeated(op)
         if turned is not None and dimension == attr.decode(op.attributes["dimension"]):
-            grid, by = plan.grids(turned[0])[dimension], -self._by(op)[dimension]
+            rotated = shape_of(turned[0])[dimension] == shape_of(result)[dimension]     # goes with others of its shape
+            grid, by = plan.grids(turned[0])[dimension], 0 if rotated else -self._by(op)[dimension]
             return _moved(grid, plan.axes[result][dimension], by, plan)
         return super().grid(plan, op, result, dimension)
 
