@@ -13,7 +13,7 @@ from reactant.communication.placement import Placement
 from reactant.errors import ShardingError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.runtime.meshes import mesh_of, replicated, shown
+from reactant.runtime.meshes import mesh_of, outside, replicated, shown
 from reactant.shardings import Told, is_several, named_in, sharding_on
 from reactant.traced import Result, Traced
 
@@ -103,7 +103,7 @@ def common_mesh(name: str, places: list[tuple[str, NamedSharding]], told: Any) -
                 f"{label} of '{name}' is on another mesh ({_mesh(place.mesh)}) than the one that {first} "
                 f"({_mesh(found)}). Put it there: reactant.array(x, sharding=mesh.sharding(...)), where "
                 f"{shown(place)} is its sharding now.")
-    return found
+    return None if found is None else outside(found)
 
 
 def same_devices(one: Mesh, other: Mesh) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
 
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, ops, types
@@ -31,6 +32,8 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding],
         block = main.regions[0].blocks[0]
         for argument, sharding in zip(list(block.arguments), inputs, strict=True):
             _without_padding(block, argument, sharding, mesh)
+        for op in [each for each in modules.walk(made) if each.name == "stablehlo.reduce"]:
+            _reduced_on_each(op, mesh)
         back = list(block.operations)[-1]
         with ir.InsertionPoint(back), ir.Location.unknown():
             for number, sharding in enumerate(outputs):
@@ -57,6 +60,27 @@ def _without_padding(block: ir.Block, argument: ir.BlockArgument, sharding: Shar
         elements = ops.slice(argument, [0] * len(shape), list(shape), [1] * len(shape))
     for owner, number in readers:
         owner.operation.operands[number] = elements
+
+
+JOINED = {"stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum"}
+"""What XLA:CPU reduces over devices; of booleans, these and `and` and `or`."""
+
+
+def _reduced_on_each(reduce: ir.Operation, mesh: MeshShape) -> None:
+    """Put the dimensions that a reduction goes over on each device, where it is none that can be joined over them."""
+    if len(reduce.results) != 1:
+        return              # of places, too (argmax): XLA knows those
+    body = [op.name for op in reduce.regions[0].blocks[0].operations]
+    dtype = types.dtype_of(reduce.operands[0])
+    if len(body) == 2 and (body[0] in JOINED or dtype == bool and body[0] in ("stablehlo.and", "stablehlo.or")):
+        return
+    over = set(ir.DenseI64ArrayAttr(reduce.attributes["dimensions"]))
+    where = sdy.MeshAttr.get([sdy.MeshAxisAttr.get(n, s) for n, s in zip(mesh.names, mesh.sizes, strict=True)])
+    rank = len(types.shape_of(reduce.operands[0]))
+    told = sdy.TensorShardingAttr.get(where, [sdy.DimensionShardingAttr.get([], is_closed=d in over)
+                                              for d in range(rank)])
+    with ir.InsertionPoint(reduce), ir.Location.unknown():
+        reduce.operands[0] = sdy.ShardingConstraintOp(reduce.operands[0], told).result
 
 
 def _with_padding(value: ir.Value, sharding: Sharding, mesh: MeshShape) -> ir.Value:

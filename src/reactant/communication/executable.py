@@ -48,8 +48,7 @@ class MeshExecutable:
         self.partitioned = made
         self._spread = frozen(made.module)
         self.arguments = [placement.named(s) for s in made.inputs]
-        self.results = [given if given is not None else placement.named(s)
-                        for s, given in zip(made.outputs, placement.results, strict=True)]
+        self.results = [placement.named(s) for s in made.outputs]
         self._variant = Variant(donated=tuple(sorted(donate)))
         self._program: Program | None = None
         self._run: Any = None

@@ -108,6 +108,13 @@ def mesh_of(given: Any) -> jax.sharding.Mesh:
                     f"{type(given).__name__}.")
 
 
+def outside(on: jax.sharding.Mesh) -> jax.sharding.Mesh:
+    """The mesh as it is outside of manual regions, where programs begin and end."""
+    if jax.sharding.AxisType.Manual in on.axis_types:
+        return jax.sharding.Mesh(on.devices, on.axis_names)
+    return on
+
+
 def named(on: jax.sharding.Mesh, axes: Sequence[Axes]) -> NamedSharding:
     """The sharding of a mesh that these axes say."""
     known, used = on.axis_names, []
