@@ -27,13 +27,14 @@ class Elsewhere:
         self.worker = None
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item):
+    def pytest_runtest_protocol(self, item, nextitem):
         if item.get_closest_marker("devices8") is None:
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in self.reports(item):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        item.session._setupstate.teardown_exact(nextitem)       # what a test before this one has set up here
         return True
 
     def reports(self, item):

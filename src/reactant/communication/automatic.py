@@ -71,8 +71,8 @@ def _reduced_on_each(reduce: ir.Operation, mesh: MeshShape) -> None:
     if len(reduce.results) != 1:
         return              # of places, too (argmax): XLA knows those
     body = [op.name for op in reduce.regions[0].blocks[0].operations]
-    dtype = types.dtype_of(reduce.operands[0])
-    if len(body) == 2 and (body[0] in JOINED or dtype == bool and body[0] in ("stablehlo.and", "stablehlo.or")):
+    logical = types.dtype_of(reduce.operands[0]).kind == "b" and body[0] in ("stablehlo.and", "stablehlo.or")
+    if len(body) == 2 and (body[0] in JOINED or logical):
         return
     over = set(ir.DenseI64ArrayAttr(reduce.attributes["dimensions"]))
     where = sdy.MeshAttr.get([sdy.MeshAxisAttr.get(n, s) for n, s in zip(mesh.names, mesh.sizes, strict=True)])

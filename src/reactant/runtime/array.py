@@ -144,6 +144,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Where the buffer is; its sharding, as jax has it, where it is on several devices."""
         return self._storage.current().device
 
+    @property
+    def place(self) -> Device | NamedSharding:
+        """Where the buffer is; on a mesh a sharding with an entry for each dimension."""
+        value = self._storage.current()
+        sharding = meshes.spread(value)
+        return value.device if sharding is None else meshes.with_rank(sharding, value.ndim)
+
     ndim = property(lambda self: len(self.shape), doc="Number of dimensions.")
     size = property(lambda self: types.size(self.shape), doc="Number of elements.")
     itemsize = property(lambda self: self.dtype.itemsize, doc="Bytes of an element.")
@@ -181,7 +188,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.flat[:] = value
 
     def _read_only(self, function: Callable[[np.ndarray], np.ndarray]) -> DeviceArray:
-        result = _put(np.array(function(self._host())), self.device)
+        result = _put(np.array(function(self._host())), self.place)
         result._writeable = False
         return result
 
@@ -193,6 +200,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return host if self._layout is None else strided(host.reshape(-1), self._layout)
 
     def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
+        self._storage.current()     # there is one
         return shadow_of(self.layout, types.size(self._storage.shape), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -240,7 +248,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         outputs = out if isinstance(out, tuple) or out is None else (out,)
-        device = _device_among((*inputs, *(outputs or ()))) or self.device
+        device = _device_among((*inputs, *(outputs or ()))) or self.place
         if method == "__call__" and not options and _computes(device):
             given = [argument.jax if isinstance(argument, DeviceArray) else argument for argument in inputs]
             result = array_functions.ufunc_on_device(ufunc, given, device, outputs)
@@ -250,7 +258,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return _by_numpy(function, inputs, {**options, **({"out": outputs} if outputs else {})}, device)
 
     def __array_function__(self, function: Callable[..., Any], kinds: Any, arguments: Any, options: Any) -> Any:
-        device = _device_among((*arguments, *options.values())) or self.device
+        device = _device_among((*arguments, *options.values())) or self.place
         name = function.__name__
         if name in array_functions.VIEWS and arguments and isinstance(arguments[0], DeviceArray):
             return arguments[0]._by_shadow(lambda shadow: function(shadow, *arguments[1:], **options))
@@ -305,7 +313,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         try:
             return type(result)(map(view, result)) if isinstance(result, (list, tuple)) else view(result)
         except _Copied:
-            return _by_numpy(function, (self,), {}, self.device)
+            return _by_numpy(function, (self,), {}, self.place)
 
     def _shown(self, host: np.ndarray) -> DeviceArray:
         """What NumPy made a view of the elements: a view of them, read-only where writes could not go through it."""
@@ -324,7 +332,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if is_basic(index):
             found = self._by_shadow(lambda shadow: shadow[index]) if not is_element(index, self.ndim) else None
             return self._host()[index] if found is None else found
-        return _wrapped(self._host()[_host(index)], self.device, ())
+        return _wrapped(self._host()[_host(index)], self.place, ())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self._writeable:
@@ -337,7 +345,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         target = self._by_shadow(lambda shadow: shadow[every])
         new = np.empty(target.shape, self.dtype)
         new[() if is_element(index, self.ndim) else ...] = _host(value)
-        target._assign(_buffer(new, _whole_on(self.device)))
+        target._assign(_buffer(new, _whole_on(self.place)))
 
     def _assign(self, new: Array) -> None:
         """Make `new`, of this shape and dtype, the elements; seen through every view of the same buffer."""
@@ -374,7 +382,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Let NumPy change a copy of the elements in place, then take it as the elements."""
         whole = np.array(self._host())
         change(whole)
-        self._assign(_buffer(whole, _whole_on(self.device)))
+        self._assign(_buffer(whole, _whole_on(self.place)))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -420,7 +428,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         try:
             return by_ufunc(other)
         except TypeError:       # texts: `==` of NumPy takes them, the ufunc does not
-            return _wrapped(compare(self._host(), _host(other)), self.device, ())
+            return _wrapped(compare(self._host(), _host(other)), self.place, ())
 
     def __repr__(self) -> str:
         prefix = "reactant."
@@ -470,7 +478,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """An array of its own."""
         if self._layout is None and meshes.spread(self._storage.current()) is not None:
             return DeviceArray(self._storage.current().copy(), self.shape)
-        return _put(np.array(self._host()), self.device)
+        return _put(np.array(self._host()), self.place)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> DeviceArray:
@@ -478,7 +486,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         made = self._host().astype(dtype, order, casting, subok, True)  # type: ignore[call-overload]
-        return _put(made, self.device)
+        return _put(made, self.place)
 
     def setflags(self, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
         """As `numpy.ndarray.setflags`: `write=False` makes this array (not its views) read-only, for good."""
@@ -508,7 +516,7 @@ class _Copied(Exception):
 def _method(name: str) -> Callable[..., Any]:
     def method(self: DeviceArray, *arguments: Any, **options: Any) -> Any:
         return _by_numpy(lambda host, *rest, **named: getattr(host, name)(*rest, **named),
-                         (self, *arguments), options, self.device)
+                         (self, *arguments), options, self.place)
 
     method.__name__, method.__doc__ = name, f"As `numpy.ndarray.{name}`."
     return method
@@ -560,7 +568,7 @@ def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: 
         return DeviceArray(buffer.copy() if copy else buffer)
     host = np.array(_host(value), dtype)
     if isinstance(value, (DeviceArray, jax.Array)) and device is None:
-        device = value.device if isinstance(value, DeviceArray) else next(iter(value.devices()))
+        device = value.place if isinstance(value, DeviceArray) else next(iter(value.devices()))
     return _put(host, device)
 
 
@@ -580,14 +588,16 @@ def _array_on_mesh(value: Any, dtype: Any, device: Device | None, copy: bool, sh
         made = shards.from_device(buffer, sharding)
         return DeviceArray(made.copy() if copy and made is buffer else made, value.shape)
     host = np.array(_host(value), dtype)
-    return _put(host, meshes.require_sharding(sharding, host.shape, "reactant.array"))
+    sharding = meshes.require_sharding(sharding, host.shape, "reactant.array")
+    return _put(host, meshes.with_rank(sharding, host.ndim))
 
 
 def _put(host: np.ndarray, device: Device | Sharding | None) -> DeviceArray:
     """A device array of `host`, which nobody else will change; on a mesh where one of its rank can be as the other."""
-    if isinstance(device, NamedSharding) and len(device.spec) <= host.ndim:
+    if isinstance(device, NamedSharding) and len(device.spec) == host.ndim:
         _require_held(host.dtype)
-        return DeviceArray(shards.from_host(np.asarray(host, host.dtype.newbyteorder("=")), device), host.shape)
+        own, place = np.asarray(host, host.dtype.newbyteorder("=")), meshes.canonical(device, host.ndim)
+        return DeviceArray(shards.from_host(own, place), host.shape)
     return DeviceArray(_buffer(host, _whole_on(device)))
 
 
@@ -636,7 +646,7 @@ def _device_among(values: Sequence[Any]) -> Device:
     """The device of the first device array among `values`, looking into tuples and lists."""
     for value in values:
         if isinstance(value, DeviceArray):
-            return value.device
+            return value.place
         if isinstance(value, (tuple, list)):
             found = _device_among(value)
             if found is not None:
@@ -691,7 +701,7 @@ def _lent_to(function: Callable[..., Any], arguments: Sequence[Any], options: di
                       **{key: _mapped(value, lend) for key, value in options.items()})
     for given, host in lent:
         if isinstance(given, DeviceArray) and host.flags.writeable and host.tobytes() != given._host().tobytes():
-            given._assign(_buffer(host, _whole_on(given.device)))
+            given._assign(_buffer(host, _whole_on(given.place)))
     return _wrapped(result, device, lent)
 
 

@@ -153,6 +153,13 @@ def canonical(sharding: NamedSharding, rank: int) -> NamedSharding:
     return NamedSharding(sharding.mesh, spec_of(axes_of(sharding, rank)))
 
 
+@functools.lru_cache(maxsize=4096)
+def with_rank(sharding: NamedSharding, rank: int) -> NamedSharding:
+    """The same sharding with an entry for each dimension."""
+    axes = axes_of(sharding, rank)
+    return NamedSharding(sharding.mesh, PartitionSpec(*(a[0] if len(a) == 1 else a or None for a in axes)))
+
+
 def spec_of(axes: Sequence[tuple[str, ...]]) -> PartitionSpec:
     """jax's form of which axes divide each dimension, as short as can be."""
     last = max((i + 1 for i, a in enumerate(axes) if a), default=0)
