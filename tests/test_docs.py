@@ -15,7 +15,12 @@ def snippets(page):
     return [(text.count("\n", 0, match.start(1)), match[1]) for match in FENCE.finditer(text)]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if snippets(page)], ids=lambda page: page.name)
+ON_EIGHT_DEVICES = {"scaling.md"}
+
+
+@pytest.mark.parametrize("page", [
+    pytest.param(page, marks=pytest.mark.devices8 if page.name in ON_EIGHT_DEVICES else ())
+    for page in PAGES if snippets(page)], ids=lambda page: page.name)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {"__name__": "snippets"}
