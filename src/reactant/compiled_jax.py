@@ -344,6 +344,8 @@ def _placement_of(name: str, leaves: Sequence[Any], told: Any) -> Placement | No
     for leaf, place in zip(leaves, places, strict=True):
         if place is None and isinstance(leaf, jax.Array) and leaf.committed:
             raise jax_way.CannotImport("arguments are placed on several devices")
+        if place is not None and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
+            raise jax_way.CannotImport("an array of 64 bits cannot be described where jax_enable_x64 is off")
     return Placement(mesh, tuple(places), (), pads=any(type(x) is DeviceArray for x in leaves))
 
 

@@ -195,3 +195,30 @@ def test_from_the_device():
             given = jax.device_put(u, place)
         made = shards.from_device(given, sharding)
         assert made.shape == (16, 3) and np.array_equal(shards.without_padding(made, (10, 3)), u)
+
+
+VIEWS = [np.s_[3:], np.s_[1:-1, 2], np.s_[:, None, 1:9:2], np.s_[5], np.s_[::3, ::-1], np.s_[4:5, 3:], np.s_[2:2]]
+
+
+@eight
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+def test_views_are_divided_as_their_arrays(view, transposed):
+    mesh = reactant.mesh(x=4, y=2)
+    u = np.random.default_rng(0).random((61, 13))
+    x = reactant.array(u, sharding=mesh.sharding("x", "y"))
+    part, other = (x[view], u[view]) if not transposed else (x[view].T, u[view].T)
+    assert np.array_equal(part, other) and np.array_equal(part.jax, other)
+
+    def program(part):
+        part *= 2
+        return part + 1
+
+    assert np.array_equal(reactant.jit(program)(part), program(other)) and np.array_equal(x, u)
+    assert np.array_equal(reactant.jit(lambda p: jax.numpy.negative(p))(part), -other)
+    with jax.enable_x64(True):
+        assert np.array_equal(reactant.jit(lambda p: jax.numpy.negative(p))(part), -other)
+    assert x.sharding == mesh.sharding("x", "y")
+    if view == np.s_[3:] and not transposed:
+        assert part.sharding == x.sharding and part.buffer.shape == (60, 14)

@@ -26,7 +26,7 @@ from reactant.ir import types
 from reactant.runtime import array_functions, meshes, shards
 from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
-from reactant.runtime.layout import Layout, is_basic, is_element, layout_in, read, shadow_of, strided, write
+from reactant.runtime.layout import Layout, box_of, is_basic, is_element, layout_in, read, shadow_of, strided, write
 
 READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
              "whose flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")
@@ -100,21 +100,28 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         value = self._storage.current()
         if self._layout is None and self._storage.rests is None:
             return value
-        if self._snapshot is None or self._snapshot[0] is not value:
-            with X64():
-                elements = self._storage.elements()
-                self._snapshot = value, elements if self._layout is None else read(elements, self._layout)
-        return self._snapshot[1]
+        found = self.buffer
+        return found if found.shape == self.shape else shards.without_padding(found, self.shape)
 
     @property
     def buffer(self) -> Array:
-        """What programs for a mesh take: the buffer with its padding, or a copy of the part that a view shows."""
-        return self._storage.current() if self._layout is None else self.jax
+        """What programs for a mesh take: the buffer with its padding, or a copy of the part that a view shows, divided
+        and padded in the same way."""
+        value = self._storage.current()
+        if self._layout is None:
+            return value
+        if self._snapshot is None or self._snapshot[0] is not value:
+            place = meshes.spread(value)
+            box = None if place is None else box_of(self._layout, self._storage.shape)
+            with X64():
+                self._snapshot = value, read(self._storage.elements(), self._layout) if box is None else \
+                    shards.part_of(value, box, self._layout.shape, place)
+        return self._snapshot[1]
 
     @property
     def is_padded(self) -> bool:
         """Whether the buffer is longer than what it holds."""
-        return self._layout is None and self._storage.rests is not None
+        return self._storage.rests is not None if self._layout is None else self.buffer.shape != self._layout.shape
 
     @property
     def sharding(self) -> Sharding:

@@ -66,6 +66,41 @@ class Layout:
                    for extent, have, want in zip(self.shape, self.strides, dense, strict=True))
 
 
+@dataclass(frozen=True)
+class Box:
+    """A view as slices of the array, in which `dims` says along which dimension of the array each of the view runs,
+    None where it has one element."""
+
+    starts: tuple[int, ...]
+    limits: tuple[int, ...]
+    steps: tuple[int, ...]
+    dims: tuple[int | None, ...]
+
+
+def box_of(layout: Layout, shape: tuple[int, ...]) -> Box | None:
+    """The view of an array of this shape as slices; None where it has no elements, goes backwards or across rows."""
+    whole, rest = Layout.whole(shape).strides, layout.offset
+    if 0 in layout.shape:
+        return None
+    starts, limits, steps, dims = [], [], [1] * len(shape), []
+    for step in whole:
+        start, rest = divmod(rest, step)
+        starts.append(start)
+        limits.append(start + 1)
+    for n, stride in zip(layout.shape, layout.strides, strict=True):
+        if n == 1:
+            dims.append(None)
+            continue
+        found = next((d for d, step in enumerate(whole) if d not in dims and stride >= step and stride % step == 0
+                      and starts[d] + stride // step * (n - 1) < shape[d]), None)
+        if found is None:
+            return None
+        steps[found] = stride // whole[found]
+        limits[found] = starts[found] + steps[found] * (n - 1) + 1
+        dims.append(found)
+    return Box(tuple(starts), tuple(limits), tuple(steps), tuple(dims))
+
+
 def shadow_of(layout: Layout, buffer_size: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """An array with this layout over unbacked memory, and all of that memory as a flat array, for `layout_in`."""
     nbytes = max(buffer_size * dtype.itemsize, 1)

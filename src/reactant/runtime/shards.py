@@ -12,7 +12,8 @@ from jax.sharding import NamedSharding
 
 from reactant.errors import ShardingError
 from reactant.runtime.jax_internals import X64
-from reactant.runtime.meshes import padded, replicated
+from reactant.runtime.layout import Box
+from reactant.runtime.meshes import axes_of, padded, replicated, spec_of
 
 Shape = tuple[int, ...]
 
@@ -78,6 +79,14 @@ def without_padding(buffer: jax.Array, shape: Shape) -> jax.Array:
         return _head(buffer, shape)
 
 
+def part_of(buffer: jax.Array, box: Box, shape: Shape, sharding: NamedSharding) -> jax.Array:
+    """A view of the array that rests in a buffer, at rest as that is divided. shape: of the view."""
+    axes = axes_of(sharding, buffer.ndim)
+    place = NamedSharding(sharding.mesh, spec_of(tuple(() if d is None else axes[d] for d in box.dims)))
+    with X64():
+        return _part(box, shape, padded(place, shape), place)(buffer)
+
+
 def host_of(buffer: jax.Array, shape: Shape | None) -> np.ndarray:
     """The array that rests in a buffer, for NumPy. shape: None where it is all of the buffer."""
     if 0 in (buffer.shape if shape is None else shape):      # jax fails where one device has something
@@ -112,6 +121,18 @@ def _filled(part: np.ndarray, shape: Shape) -> np.ndarray:
 @functools.partial(jax.jit, static_argnums=1)
 def _head(buffer: Any, shape: Shape) -> Any:
     return lax.slice(buffer, (0,) * len(shape), shape)
+
+
+@functools.lru_cache(maxsize=1024)
+def _part(box: Box, shape: Shape, rests: Shape, place: NamedSharding) -> Callable[[Any], jax.Array]:
+    ordered = [d for d in box.dims if d is not None]
+
+    def part(buffer: Any) -> Any:
+        found = lax.slice(buffer, box.starts, box.limits, box.steps)
+        found = lax.transpose(found, (*ordered, *(d for d in range(found.ndim) if d not in ordered))).reshape(shape)
+        missing = [(0, n - m, 0) for n, m in zip(rests, shape, strict=True)]
+        return lax.pad(found, np.zeros((), found.dtype), missing)
+    return jax.jit(part, out_shardings=place)
 
 
 @functools.lru_cache(maxsize=1024)
