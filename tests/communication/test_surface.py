@@ -331,6 +331,33 @@ def test_launches_are_bounded():
     assert_like(mine, np.roll(u, 3 * meshes.IN_FLIGHT, 0))
 
 
+def test_what_is_printed_is_printed_once(capfd):
+    mesh = reactant.mesh(x=8)
+    u, _ = two((61, 3))
+
+    def program(u):
+        for k in range(3):
+            print("turn", k, u.sum() > 0)
+            u *= 2
+        return u
+
+    assert_like(reactant.jit(program)(*on(mesh, ("x",), u)), u * 8)
+    assert capfd.readouterr().out == "turn 0 True\nturn 1 True\nturn 2 True\n"
+
+
+def test_other_placements_of_jax():
+    u = np.random.default_rng(0).random((16, 4), dtype=np.float32)
+    given = jax.device_put(u, reactant.mesh(x=8).sharding("x"))
+    doubled = jax.jit(lambda a: reactant.jit(lambda b: np.roll(b, 1, 0) * 2, frontend="numpy")(a))
+    assert_like(doubled(given), np.roll(u, 1, 0) * 2)
+    squared = reactant.jit(lambda b: (np.roll(b, 1, 0) * b).sum(), frontend="numpy")
+    assert_like(jax.grad(lambda a: squared(a))(given), np.roll(u, 1, 0) + np.roll(u, -1, 0), rtol=1e-6)
+    (other,) = on(reactant.mesh(x=8), ("x",), u)
+    assert_like(reactant.jit(lambda a: a * other)(given), u * u)
+    with jax.default_device(jax.devices()[2]):
+        assert_like(reactant.jit(lambda a: a + 1)(given), u + 1)
+
+
 def test_donated():
     mesh = reactant.mesh(x=8)
     u, _ = two((61, 3))

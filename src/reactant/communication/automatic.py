@@ -34,6 +34,8 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding],
             _without_padding(block, argument, sharding, mesh)
         for op in [each for each in modules.walk(made) if each.name == "stablehlo.reduce"]:
             _reduced_on_each(op, mesh)
+        for op in [each for each in modules.walk(made) if each.name == "stablehlo.custom_call"]:
+            _said_once(op)
         back = list(block.operations)[-1]
         with ir.InsertionPoint(back), ir.Location.unknown():
             for number, sharding in enumerate(outputs):
@@ -81,6 +83,13 @@ def _reduced_on_each(reduce: ir.Operation, mesh: MeshShape) -> None:
                                               for d in range(rank)])
     with ir.InsertionPoint(reduce), ir.Location.unknown():
         reduce.operands[0] = sdy.ShardingConstraintOp(reduce.operands[0], told).result
+
+
+def _said_once(call: ir.Operation) -> None:
+    """Have the first device make a call that the world sees: of what is printed, say."""
+    if "has_side_effect" in call.attributes and ir.BoolAttr(call.attributes["has_side_effect"]).value:
+        first = sdy.TensorShardingAttr.get(sdy.MeshAttr.get([], device_ids=[0]), [])
+        call.attributes["sdy.sharding"] = sdy.TensorShardingPerValueAttr.get([first] * max(1, len(call.results)))
 
 
 def _with_padding(value: ir.Value, sharding: Sharding, mesh: MeshShape) -> ir.Value:
