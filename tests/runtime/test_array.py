@@ -11,7 +11,8 @@ import pytest
 
 from reactant.runtime import array as array_module
 from reactant.runtime import array_functions
-from reactant.runtime.array import DeletedArrayError, DeviceArray, array
+from reactant.runtime.array import DeviceArray, array
+from reactant.runtime.storage import DeletedArrayError
 
 DTYPES = "bool int8 int32 int64 uint8 uint64 float16 float32 float64 complex64 complex128".split()
 

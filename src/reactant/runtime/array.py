@@ -21,51 +21,15 @@ from jax import Array, Device
 from jax.sharding import NamedSharding, Sharding
 
 from reactant import named_tuples
-from reactant.errors import ReactantError
 from reactant.ir import types
 from reactant.runtime import array_functions, meshes, shards
 from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, box_of, is_basic, is_element, layout_in, read, shadow_of, strided, write
+from reactant.runtime.storage import Storage, buffer_of, computes, require_held, whole_on
 
 READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
              "whose flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")
-
-
-class DeletedArrayError(ReactantError, RuntimeError):
-    """The buffer of a device array was donated to a computation or deleted."""
-
-
-class _Storage:
-    """The buffer that an array and the views of it share; assignment puts another one in its place."""
-
-    __slots__ = ("rests", "value")
-
-    def __init__(self, value: Array, rests: tuple[int, ...] | None = None) -> None:
-        self.value = value
-        self.rests = rests      # the shape, where the buffer has padding
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.value.shape if self.rests is None else self.rests
-
-    def elements(self) -> Array:
-        """All of the elements, and nothing else."""
-        value = self.current()
-        return value if self.rests is None else shards.without_padding(value, self.rests)
-
-    def put(self, elements: Array) -> None:
-        """Make these the elements; they stay where the array is."""
-        place = meshes.spread(self.value)
-        self.value = elements if place is None else shards.from_device(elements, place)
-
-    def current(self) -> Array:
-        value = self.value
-        if value.is_deleted():
-            raise DeletedArrayError(
-                f"This device array ({value.dtype.name}{list(value.shape)}) has no buffer any more: it was donated to "
-                "a computation or deleted. Copy it before the donating call, or do not donate it.")
-        return value
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
@@ -78,7 +42,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, value: Array, shape: tuple[int, ...] | None = None) -> None:
         """Hold `value`, or where it has padding the array of this shape in it; `reactant.array` is the way to make one
         of other things."""
-        self._storage = _Storage(value, None if shape is None or shape == value.shape else shape)
+        self._storage = Storage(value, None if shape is None or shape == value.shape else shape)
         self._layout: Layout | None = None  # None: all of the buffer
         self._snapshot: tuple[Array, Array] | None = None  # what a view was last read from, and what it gave
         self._writeable = True
@@ -256,7 +220,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **options: Any) -> Any:
         outputs = out if isinstance(out, tuple) or out is None else (out,)
         device = _device_among((*inputs, *(outputs or ()))) or self.place
-        if method == "__call__" and not options and _computes(device):
+        if method == "__call__" and not options and computes(device):
             given = [argument.jax if isinstance(argument, DeviceArray) else argument for argument in inputs]
             result = array_functions.ufunc_on_device(ufunc, given, device, outputs)
             if result is not None:
@@ -269,7 +233,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         name = function.__name__
         if name in array_functions.VIEWS and arguments and isinstance(arguments[0], DeviceArray):
             return arguments[0]._by_shadow(lambda shadow: function(shadow, *arguments[1:], **options))
-        if _computes(device):
+        if computes(device):
             result = array_functions.function_on_device(name, [_on_device(a) for a in arguments],
                                                         {key: _on_device(value) for key, value in options.items()})
             if result is not None:
@@ -352,7 +316,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         target = self._by_shadow(lambda shadow: shadow[every])
         new = np.empty(target.shape, self.dtype)
         new[() if is_element(index, self.ndim) else ...] = _host(value)
-        target._assign(_buffer(new, _whole_on(self.place)))
+        target._assign(buffer_of(new, whole_on(self.place)))
 
     def _assign(self, new: Array) -> None:
         """Make `new`, of this shape and dtype, the elements; seen through every view of the same buffer."""
@@ -389,7 +353,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Let NumPy change a copy of the elements in place, then take it as the elements."""
         whole = np.array(self._host())
         change(whole)
-        self._assign(_buffer(whole, _whole_on(self.place)))
+        self._assign(buffer_of(whole, whole_on(self.place)))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -569,7 +533,7 @@ def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: 
         if jax.dtypes.issubdtype(buffer.dtype, jax.dtypes.extended):
             raise TypeError(f"A device array cannot hold {buffer.dtype}: take jax.random.key_data(keys).")
         if buffer.is_deleted():
-            _Storage(buffer).current()
+            Storage(buffer).current()
         if device is not None and device not in buffer.devices():
             return DeviceArray(jax.device_put(buffer, device))
         return DeviceArray(buffer.copy() if copy else buffer)
@@ -602,33 +566,10 @@ def _array_on_mesh(value: Any, dtype: Any, device: Device | None, copy: bool, sh
 def _put(host: np.ndarray, device: Device | Sharding | None) -> DeviceArray:
     """A device array of `host`, which nobody else will change; on a mesh where one of its rank can be as the other."""
     if isinstance(device, NamedSharding) and len(device.spec) == host.ndim:
-        _require_held(host.dtype)
+        require_held(host.dtype)
         own, place = np.asarray(host, host.dtype.newbyteorder("=")), meshes.canonical(device, host.ndim)
         return DeviceArray(shards.from_host(own, place), host.shape)
-    return DeviceArray(_buffer(host, _whole_on(device)))
-
-
-def _whole_on(device: Any) -> Any:
-    """The same place for an array that is not divided."""
-    return meshes.replicated(device.mesh) if isinstance(device, NamedSharding) else device
-
-
-def _computes(device: Any) -> bool:
-    """Whether a device computes for arrays outside of compiled code."""
-    return not isinstance(device, Sharding) and device.platform != "cpu"
-
-
-def _require_held(dtype: np.dtype) -> None:
-    if not types.supported(dtype.newbyteorder("=")):
-        raise TypeError(f"A device array cannot hold {dtype}: convert it first, to a boolean, integer, floating "
-                        "point or complex dtype of at most 64 bits a part.")
-
-
-def _buffer(host: np.ndarray, device: Device | None) -> Array:
-    """`host`, which nobody else will change, as a buffer."""
-    _require_held(host.dtype)
-    with X64():
-        return jax.device_put(np.asarray(host, host.dtype.newbyteorder("=")), device)
+    return DeviceArray(buffer_of(host, whole_on(device)))
 
 
 def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -708,7 +649,7 @@ def _lent_to(function: Callable[..., Any], arguments: Sequence[Any], options: di
                       **{key: _mapped(value, lend) for key, value in options.items()})
     for given, host in lent:
         if isinstance(given, DeviceArray) and host.flags.writeable and host.tobytes() != given._host().tobytes():
-            given._assign(_buffer(host, _whole_on(given.place)))
+            given._assign(buffer_of(host, whole_on(given.place)))
     return _wrapped(result, device, lent)
 
 

@@ -82,7 +82,8 @@ def box_of(layout: Layout, shape: tuple[int, ...]) -> Box | None:
     whole, rest = Layout.whole(shape).strides, layout.offset
     if 0 in layout.shape:
         return None
-    starts, limits, steps, dims = [], [], [1] * len(shape), []
+    starts, limits, steps = [], [], [1] * len(shape)
+    dims: list[int | None] = []
     for step in whole:
         start, rest = divmod(rest, step)
         starts.append(start)
