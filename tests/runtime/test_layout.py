@@ -5,7 +5,7 @@ import jax
 import numpy as np
 import pytest
 
-from reactant.runtime.layout import Layout, layout_in, read, shadow_of, write
+from reactant.runtime.layout import Layout, box_of, layout_in, read, shadow_of, write
 
 VIEWS = {
     "whole": lambda x: x, "transposed": lambda x: x.T, "reversed": lambda x: x[::-1, ::-1], "row": lambda x: x[2],
@@ -43,3 +43,34 @@ def test_views_of_views():
 def test_shadows_take_no_memory():
     huge, _ = shadow_of(Layout.whole((1 << 20, 1 << 18)), 1 << 38, np.dtype(np.float64))
     assert huge[::2].T.shape == (1 << 18, 1 << 19)
+
+
+BOXES = [
+    ((5, 7), np.s_[1:4], True), ((5, 7), np.s_[1:, 2:7:2], True), ((5, 7), np.s_[3], True), ((5, 7), np.s_[:, 6], True),
+    ((5, 7), np.s_[2:3, 1:], True), ((4, 1, 6), np.s_[1:, 0, ::5], True), ((5, 7), np.s_[::-1], False),
+    ((5, 7), np.s_[2:2], False), ((9,), np.s_[::4], True), ((2, 3, 4), np.s_[..., None, 1:3], True),
+]
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("shape, index, found", BOXES, ids=str)
+def test_boxes(shape, index, found, transposed):
+    whole = np.arange(np.prod(shape)).reshape(shape)
+    view = whole[index].T if transposed else whole[index]
+    box = box_of(layout_in(view, whole.reshape(-1)), shape)
+    assert (box is not None) == found
+    if box is None:
+        return
+    part = whole[tuple(map(slice, box.starts, box.limits, box.steps))]
+    order = [d for d in box.dims if d is not None]
+    part = part.transpose(*order, *(d for d in range(part.ndim) if d not in order)).reshape(view.shape)
+    assert np.array_equal(part, view)
+
+
+@pytest.mark.parametrize("view", [lambda x: x.reshape(-1), lambda x: np.diagonal(x), lambda x: x.reshape(-1)[3:9],
+                                  lambda x: np.lib.stride_tricks.sliding_window_view(x[0], 3),
+                                  lambda x: np.broadcast_to(x[0], (5, 7))])
+def test_what_is_no_box(view):
+    whole = np.arange(35).reshape(5, 7)
+    assert box_of(layout_in(view(whole), whole.reshape(-1)), (5, 7)) is None
