@@ -404,8 +404,8 @@ def test_the_way_of_other_devices(monkeypatch):
     monkeypatch.setattr("reactant.runtime.array._device_among", lambda values: Elsewhere(jax.devices()[0]))
     monkeypatch.setattr("reactant.runtime.array_functions.jax.device_put",
                         lambda value, device=None, put=jax.device_put: put(value))
-    monkeypatch.setattr("reactant.runtime.array._buffer",
-                        lambda host, device, buffer=array_module._buffer: buffer(host, None))
+    monkeypatch.setattr("reactant.runtime.array.buffer_of",
+                        lambda host, device, buffer=array_module.buffer_of: buffer(host, None))
     x, right = array(matrix()), matrix()
     same(x + 1, right + 1)
     x += 2
