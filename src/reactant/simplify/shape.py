@@ -403,10 +403,12 @@ def _padded(a, low, high, result, interior=0):
          example=(lambda a: _padded(a, 0, 14, (3, 6)), lambda a: _padded(a, 7, 7, (3, 1, 6)),
                   lambda a: _padded(a, 4, 4, (6, 2)), lambda a: _padded(a, 2, 6, (2, 3, 2))),
          counter=(lambda a: _padded(a, 3, 11, (3, 6)), lambda a: _padded(a, 0, 5, (3, 4), 1),
-                  lambda a: _padded(a, 3, -1, (3, 2)), lambda a: _padded(a, 1, 1, (3, 2))))
+                  lambda a: _padded(a, 3, -1, (3, 2)), lambda a: _padded(a, 1, 1, (3, 2)),
+                  lambda a: _padded(a, 0, 1, (5, 1))))
 def reshape_of_padded_vector(x, y, low, high, interior, result_shape):
-    """reshape(pad(x)) of a vector that becomes a box = pad(reshape(x))"""
-    if len(shape_of(x)) != 1 or interior != (0,) or min(*low, *high) < 0 or not size(shape_of(x)):
+    """reshape(pad(x)) of a vector that becomes a box = pad(reshape(x)); what stays a vector is for the chains"""
+    if len(shape_of(x)) != 1 or interior != (0,) or min(*low, *high) < 0 or not size(shape_of(x)) \
+            or sum(n > 1 for n in result_shape) < 2:
         return None
     found = _box(low[0], size(shape_of(x)), result_shape)
     if found is None:
