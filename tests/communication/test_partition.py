@@ -72,7 +72,8 @@ def products(x):
 
 
 def shapes(x):
-    return x.T + 1, x.reshape(-1)[3:], x.ravel()[::3], np.stack([x, -x]), np.concatenate([x, x[:2]]), x[::2], x[1::3, ::2]
+    return x.T + 1, x.reshape(-1)[3:], x.ravel()[::3], np.stack([x, -x]), np.concatenate([x, x[:2]]), x[::2], \
+        x[1::3, ::2]
 
 
 def padded(x):

@@ -5,7 +5,7 @@ parts of arrays and collectives, nothing for XLA's partitioner to decide.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -89,7 +89,7 @@ def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Se
 
 
 def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Sharding],
-            moved: Sequence[ir.Value] = ()) -> Plan:
+            moved: Collection[ir.Value] = ()) -> Plan:
     """The plan of a program whose results lie so, in which some values are moved that need not be."""
     plan = Plan(mesh, axes, frozenset(moved))
     for argument in block.arguments:

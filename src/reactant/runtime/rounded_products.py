@@ -188,7 +188,7 @@ class _Ones:
 
 
 def _entry(op: ir.Operation) -> ir.Block:
-    """The first block of the function that an op is in."""
-    while op.name != "func.func":
+    """The first block of the function that an op is in, or of a device's part of a program for several."""
+    while op.name not in ("func.func", "sdy.manual_computation"):
         block, op = op.block, op.parent.operation
     return block
