@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from reactant.communication.blocks import Grid, Span, positions
-from reactant.communication.messages import rounds
+from reactant.communication.messages import rounds, steps, told_to_all
 from reactant.communication.sharding import MeshShape
 
 MESHES = {"8": (MeshShape(("x",), (8,)), ("x",)), "4x2 x": (MeshShape(("x", "y"), (4, 2)), ("x",)),
@@ -61,3 +61,22 @@ def test_neighbours_need_one_message_each_way():
     assert [(r.hop, r.most, len(r.pairs())) for r in found] == [(1, 3, 8), (7, 2, 8)]
     assert positions(mesh, axes).tolist() == list(range(8))
     assert rounds(mesh, grid, 64, Span(grid.begin + 1, grid.end - 1), True, grid.owned(64)) == []
+
+
+@pytest.mark.parametrize("name", MESHES)
+@pytest.mark.parametrize("source", [0, 3])
+def test_what_all_want_doubles(name, source):
+    mesh, axes = MESHES[name]
+    count = mesh.size(axes)
+    source %= count
+    grid = Grid.at_rest(mesh, axes, 8 * count)
+    first = np.full(mesh.devices, 8 * source + 2)
+    found = rounds(mesh, grid, 8 * count, Span(first, first + 3), False, grid.owned(8 * count))
+    whole = told_to_all(found)
+    assert (whole is None) == (count <= 3)
+    if whole is not None:
+        have = positions(mesh, axes) == source
+        for pairs, gets in steps(mesh, axes, whole):
+            assert all(have[s] and not have[d] and gets[d] for s, d in pairs)
+            have[[d for _, d in pairs]] = True
+        assert have.all() and len(steps(mesh, axes, whole)) == int(np.ceil(np.log2(count)))

@@ -129,7 +129,7 @@ SENT = [
     (neumann, "8", {}),
     (neumann, "4x2", {}),
     (counted, "4x2", {}),
-    (normalised, "8", {"all-reduce": 3}),
+    (normalised, "8", {"all-reduce": 2, "collective-permute": 3}),
 ]
 
 

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.communication.blocks import Demand, Grid, Span, positions
 from reactant.communication.emission import Part, Writer, cut
-from reactant.communication.messages import Round, rounds
+from reactant.communication.messages import FROM_ONE, Round, rounds, steps, told_to_all
 from reactant.communication.planning import Box, Plan, part_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -78,7 +78,8 @@ def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: 
     held = m.core.spans[d]
     found = rounds(plan.mesh, grid, extent, span, d in m.wanted.cyclic, held.within(0, extent))
     local = Span(np.maximum(span.low, held.low), np.minimum(span.high, held.high))
-    return _Turn(value, starts, d, target, length, span.some, local, found)
+    whole = told_to_all(found)
+    return _Turn(value, starts, d, target, length, span.some, local, found if whole is None else [whole])
 
 
 def _alike(span: Span, place: np.ndarray) -> Span:
@@ -100,13 +101,19 @@ def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
     """Write the messages of all turns; each learns what has arrived, round by round."""
     for turn in turns:
         turn.arrived = [turn.value] * len(turn.rounds)
-    groups: dict[tuple[int, np.dtype], list[tuple[_Turn, int]]] = {}
+    groups: dict[tuple[int, np.dtype, bytes], list[tuple[_Turn, int]]] = {}
     for turn in turns:
         for k, each in enumerate(turn.rounds):
-            groups.setdefault((each.hop, dtype_of(turn.value)), []).append((turn, k))
-    for (hop, _), sent in groups.items():
+            way = each.source.tobytes() + each.gets.tobytes() if each.hop == FROM_ONE else b""
+            groups.setdefault((each.hop, dtype_of(turn.value), way), []).append((turn, k))
+    for (hop, _, _), sent in groups.items():
         pieces = [_piece(w, turn, turn.rounds[k]) for turn, k in sent]
-        if hop:
+        if hop == FROM_ONE:
+            for pairs, gets in steps(w.mesh, axes, sent[0][0].rounds[sent[0][1]]):
+                taken = w.table(gets)
+                pieces = [ops.select(ops.compare(taken, 1, "EQ"), new, old)
+                          for new, old in zip(_together(w, pieces, pairs), pieces, strict=True)]
+        elif hop:
             pairs = sorted({pair for turn, k in sent for pair in turn.rounds[k].pairs()})
             pieces = _together(w, pieces, pairs)
         for (turn, k), piece in zip(sent, pieces, strict=True):

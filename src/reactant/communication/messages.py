@@ -9,6 +9,11 @@ from reactant.communication.blocks import Grid, Span, positions
 from reactant.communication.sharding import MeshShape
 from reactant.records import dataclass
 
+FEW = 2
+"""Rounds up to which one device tells each other one itself."""
+FROM_ONE = -1
+"""The `hop` of what all along some axes get from one device."""
+
 
 @dataclass(eq=False)
 class Round:
@@ -79,6 +84,36 @@ def rounds(mesh: MeshShape, grid: Grid, extent: int, needed: Span, cyclic: bool,
                 turn.first[target], turn.target[target] = begin, begin + by
                 turn.length[target], turn.source[target] = end - begin, row[p]
     return [found[key] for key in sorted(found)]
+
+
+def told_to_all(found: list[Round]) -> Round | None:
+    """One round in place of many where devices want the same elements, all from one device: in as many steps as it
+    takes when all who have them send them on. (None where it is otherwise, or few rounds do.)"""
+    if sum(r.hop > 0 for r in found) <= FEW or any(r.hop == 0 for r in found):
+        return None
+    gets = np.logical_or.reduce([r.gets for r in found])
+    whole = Round(FROM_ONE, *(sum(np.where(r.gets, getattr(r, name), 0) for r in found)      # type: ignore[arg-type]
+                              for name in ("first", "target", "length", "source")))
+    alike = all((values[gets] == values[gets][0]).all() for values in (whole.first, whole.target, whole.length))
+    once = sum(r.gets.astype(int) for r in found)[gets]
+    return whole if alike and (once == 1).all() else None
+
+
+def steps(mesh: MeshShape, axes: tuple[str, ...], each: Round) -> list[tuple[list[tuple[int, int]], np.ndarray]]:
+    """(source, target) pairs of the steps in which a device's elements come to all along some axes, and who gets them
+    in each: those who have them double."""
+    place, count = positions(mesh, axes), mesh.size(axes)
+    rest = positions(mesh, tuple(a for a in mesh.names if a not in axes))
+    sources = {int(rest[d]): int(each.source[d]) for d in np.flatnonzero(each.gets)}
+    rank = np.array([(place[d] - place[sources[int(rest[d])]]) % count if int(rest[d]) in sources else -1
+                     for d in range(mesh.devices)])
+    device = {(int(rest[d]), int(rank[d])): d for d in range(mesh.devices)}
+    found, have = [], 1
+    while have < count:
+        gets = (rank >= have) & (rank < 2 * have)
+        found.append(([(device[int(rest[d]), int(rank[d]) - have], int(d)) for d in np.flatnonzero(gets)], gets))
+        have *= 2
+    return found
 
 
 def _missing(needed: Span, held: Span, extent: int, cyclic: bool, device: int) -> Iterator[tuple[int, int, int]]:
