@@ -38,12 +38,18 @@ class LocalProgram:
 
     def windows(self, value: ir.Value) -> dict[int, Window]:
         """What is to be computed of a value, dimension by dimension."""
-        demand = self.plan.of(value).demand
+        return self.joint_windows([value])
+
+    def joint_windows(self, values: Sequence[ir.Value]) -> dict[int, Window]:
+        """What is to be computed of several results that are divided alike, for all of them."""
+        known = [self.plan.of(v).demand for v in values]
+        demand = known[0]
         assert demand is not None
-        starts, shape = self.plan.part(value, demand)
-        grids = self.plan.grids(value)
-        return {d: Window(s, shape[d], g.axes) for d, (s, g) in enumerate(zip(starts, grids, strict=True))
-                if s is not None and g is not None}
+        for each in known[1:]:
+            demand = demand.joined(each) if each is not None else demand
+        starts, shape = self.plan.part(values[0], demand)
+        return {d: Window(s, shape[d], g.axes) for d, (s, g) in enumerate(
+            zip(starts, self.plan.grids(values[0]), strict=True)) if s is not None and g is not None}
 
     def where(self, value: ir.Value) -> np.ndarray:
         """Which devices compute a value."""

@@ -1,4 +1,13 @@
 """The rules of the partitioner, one file a family of ops."""
-from reactant.communication.rules import contraction, control_flow, elementwise, reduction, shape, slicing
+from reactant.communication.rules import (
+    batched,
+    contraction,
+    control_flow,
+    elementwise,
+    indexing,
+    reduction,
+    shape,
+    slicing,
+)
 
-__all__ = ["contraction", "control_flow", "elementwise", "reduction", "shape", "slicing"]
+__all__ = ["batched", "contraction", "control_flow", "elementwise", "indexing", "reduction", "shape", "slicing"]
