@@ -35,6 +35,10 @@ class Rule:
         can be had in any blocks."""
         return None
 
+    def movable(self, plan: Plan, op: ir.Operation) -> bool:
+        """Whether more of the results than what devices own can be computed."""
+        return True
+
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         """Whether a result around the ends of a cyclic dimension is computed from operands that are known there."""
         return False

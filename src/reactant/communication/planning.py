@@ -133,9 +133,13 @@ class Plan:
         """Say that devices need elements of a value: of a dimension that is not in `wanted`, all, or those in `box`."""
         placed, extents = self.of(value), shape_of(value)
         for d, grid in enumerate(placed.grids):
-            if grid is self.free:
-                placed.grids[d] = wanted[d].grid if d in wanted and wanted[d].grid is not self.free else \
-                    Grid.at_rest(self.mesh, self.axes[value][d], extents[d])
+            if grid is self.free and not self._probing:
+                placed.grids[d] = wanted[d].grid if d in wanted and wanted[d].grid is not self.free else None \
+                    if made_anywhere(value) else Grid.at_rest(self.mesh, self.axes[value][d], extents[d])
+            elif grid is not None and d not in wanted and made_anywhere(value):
+                placed.grids[d] = None
+                for demand in filter(None, (placed.demand, *(s for _, s in placed.sections + placed.direct))):
+                    demand.spans.pop(d, None)
         gathered = frozenset(d for d, g in enumerate(placed.grids)
                              if g is not None and (d not in wanted or wanted[d].grid.axes != g.axes))
         if gathered:
@@ -207,7 +211,7 @@ class Plan:
             if operation.name in ("stablehlo.return", "func.return"):
                 continue
             around = partial(rule.goes_round, operation)
-            demands = [None if r in self.axes.same else self.settle(r, self.movable(operation), around)
+            demands = [None if r in self.axes.same else self.settle(r, rule.movable(self, operation), around)
                        for r in operation.results]
             if any(d is not None for d in demands) or any(r in self.axes.same for r in operation.results):
                 self._ask(operation, demands)
@@ -230,10 +234,6 @@ class Plan:
             if argument not in self.axes.same:
                 self.settle(argument, False, lambda d: False)
                 self.of(argument).demand = self.owned(argument)
-
-    def movable(self, op: ir.Operation) -> bool:
-        """Whether more than what devices own can be computed of an op's results."""
-        return op.name not in ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 
     # ---- parts ----------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ from reactant.communication.rules import (
     reduction,
     shape,
     slicing,
+    windows,
 )
 
-__all__ = ["batched", "contraction", "control_flow", "elementwise", "indexing", "reduction", "shape", "slicing"]
+__all__ = ["batched", "contraction", "control_flow", "elementwise", "indexing", "reduction", "shape", "slicing",
+           "windows"]

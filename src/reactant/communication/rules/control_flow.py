@@ -34,6 +34,9 @@ def owned_windows(plan: Plan, value: ir.Value) -> dict[int, Window]:
 class While(Rule):
     """Carried values are what devices own; what no iteration changes is not carried."""
 
+    def movable(self, plan: Plan, op: ir.Operation) -> bool:
+        return False
+
     def carried(self, plan: Plan, op: ir.Operation) -> list[int]:
         return [k for k, r in enumerate(op.results) if r not in plan.axes.same]
 
@@ -105,6 +108,9 @@ def part_owned(plan: Plan, value: ir.Value, made: ir.Value) -> Part:
 @rule("if", "case")
 class Branch(Rule):
     """The results of branches are what devices own of them."""
+
+    def movable(self, plan: Plan, op: ir.Operation) -> bool:
+        return False
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
         returned = [list(_terminator(region.blocks[0]).operands) for region in op.regions]
