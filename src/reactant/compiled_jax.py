@@ -21,7 +21,7 @@ from reactant.frontends.jax_arguments import Settings, argument_leaves, donated_
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.placing import common_mesh
+from reactant.placing import common_mesh, passes_of
 from reactant.random_keys import generator_of, is_key
 from reactant.rewrite import Report
 from reactant.runtime.array import DeviceArray
@@ -267,7 +267,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
         original = modules.bytecode(imported.module) if keep_original else None
         begun = time.perf_counter()
         with _refusing(), progress.step(f"simplifying the program of {name!r}"):
-            report = pipelines.run(imported.module, passes, options=options)
+            report = pipelines.run(imported.module, passes, options=passes_of(options, placement))
         times.passes = time.perf_counter() - begun
     donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)
     lowered = JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)

@@ -16,7 +16,7 @@ from reactant.frontends.trace import current_trace
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.placing import placement_of
+from reactant.placing import passes_of, placement_of
 from reactant.shardings import Told
 from reactant.tracing import trace
 
@@ -39,13 +39,14 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
             raise
         times.trace = time.perf_counter() - start
         original = modules.bytecode(traced.module) if keep_original else None
+        placement = placement_of(name, positional, keyword, traced, options.mesh, told)
         start = time.perf_counter()
         with progress.step(f"simplifying the program of {name!r}"):
-            report = pipelines.run(traced.module, pipeline_of(options), options=options)
+            report = pipelines.run(traced.module, pipeline_of(options), options=passes_of(options, placement))
         times.passes = time.perf_counter() - start
     lowered = Lowered(name, traced, original, report, times, options,
                       on_device=sig.has_device_array((positional, keyword)))
-    lowered.placement = placement_of(name, positional, keyword, traced, options.mesh, told)
+    lowered.placement = placement
     if lowered.placement is not None or options.mesh is not None:
         lowered.ours, lowered.on_device = not lowered.on_device, True
     return lowered

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -13,9 +14,19 @@ from reactant.communication.placement import Placement
 from reactant.errors import ShardingError
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.options import CompileOptions
 from reactant.runtime.meshes import mesh_of, outside, replicated, shown
 from reactant.shardings import Told, is_several, named_in, sharding_on
 from reactant.traced import Result, Traced
+
+LEFT_OUT = ("slice_of_pointwise",)
+"""Rules that programs for several devices do without: what is computed for a part of a rotated array apart would have
+to be moved apart."""
+
+
+def passes_of(options: CompileOptions, placement: Placement | None) -> CompileOptions:
+    """The options for the passes of a program that runs there."""
+    return options if placement is None else replace(options, without=(*options.without, *LEFT_OUT))
 
 
 def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced, mesh: Any = None,

@@ -79,6 +79,9 @@ class LocalProgram:
         """A value's elements in some windows; dimensions that have none as a whole, or what is in `box`."""
         box = tuple((0, n) if g is not None or box is None else b for n, g, b in zip(
             shape_of(value), self.plan.grids(value), box or whole(shape_of(value)), strict=True))
+        if self.plan.of(value).demand is None:      # no device needs an element of it
+            return self.w.nothing([windows[d].length if d in windows else b[1] - b[0] for d, b in enumerate(box)],
+                                  dtype_of(value))
         found, part = self._section(value, windows, box)
         for d, window in windows.items():
             starts = part.starts[d]
