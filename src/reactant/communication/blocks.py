@@ -106,6 +106,16 @@ class Span:
         return Span(np.where(mine, np.where(theirs, np.minimum(self.low, other.low), self.low), other.low),
                     np.where(mine, np.where(theirs, np.maximum(self.high, other.high), self.high), other.high))
 
+    def alike(self, place: np.ndarray) -> Span:
+        """The least spans around these that are the same for devices at the same place."""
+        some, limits = self.some, np.iinfo(np.int64)
+        low, high = np.full(place.max() + 1, limits.max), np.full(place.max() + 1, limits.min)
+        np.minimum.at(low, place[some], self.low[some])
+        np.maximum.at(high, place[some], self.high[some])
+        none = low > high
+        low[none] = high[none] = 0
+        return Span(low[place], high[place])
+
     def leaves(self, extent: int) -> bool:
         """Whether some device has elements outside of [0, extent)."""
         return bool((self.some & ((self.low < 0) | (self.high > extent))).any())

@@ -73,23 +73,13 @@ def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: 
     assert isinstance(grid, Grid) and starts is not None
     span = m.wanted.spans[d].only(m.wanted.where)
     if len(m.wanted.spans) > 1:     # what is sent on along other dimensions has to be there
-        span = _alike(span, positions(plan.mesh, grid.axes))
+        span = span.alike(positions(plan.mesh, grid.axes))
     target, length = part_of(grid, span)
     held = m.core.spans[d]
     found = rounds(plan.mesh, grid, extent, span, d in m.wanted.cyclic, held.within(0, extent))
     local = Span(np.maximum(span.low, held.low), np.minimum(span.high, held.high))
     whole = told_to_all(found)
     return _Turn(value, starts, d, target, length, span.some, local, found if whole is None else [whole])
-
-
-def _alike(span: Span, place: np.ndarray) -> Span:
-    """The least spans around these that are the same for devices at the same place."""
-    low, high = np.full(place.max() + 1, np.iinfo(np.int64).max), np.full(place.max() + 1, np.iinfo(np.int64).min)
-    np.minimum.at(low, place[span.some], span.low[span.some])
-    np.maximum.at(high, place[span.some], span.high[span.some])
-    none = low > high
-    low[none] = high[none] = 0
-    return Span(low[place], high[place])
 
 
 def plan_extent(value: ir.Value, d: int) -> int:

@@ -79,9 +79,9 @@ class LocalProgram:
         """A value's elements in some windows; dimensions that have none as a whole, or what is in `box`."""
         box = tuple((0, n) if g is not None or box is None else b for n, g, b in zip(
             shape_of(value), self.plan.grids(value), box or whole(shape_of(value)), strict=True))
-        if self.plan.of(value).demand is None:      # no device needs an element of it
-            return self.w.nothing([windows[d].length if d in windows else b[1] - b[0] for d, b in enumerate(box)],
-                                  dtype_of(value))
+        if self.plan.of(value).demand is None:      # nobody reads an element of it
+            shape = tuple(windows[d].length if d in windows else hi - lo for d, (lo, hi) in enumerate(box))
+            return self.w.nothing(shape, dtype_of(value))
         found, part = self._section(value, windows, box)
         for d, window in windows.items():
             starts = part.starts[d]
@@ -152,8 +152,10 @@ class LocalProgram:
             self._gather(value)
 
     def _gather(self, value: ir.Value) -> None:
+        everything = whole(shape_of(value))     # with what has been exchanged along other dimensions
+        part = next((p for b, p in self.sections.get(value, ()) if b == everything), self.parts[value])
         for dimensions in self.plan.of(value).gathered:
-            self.whole[value, dimensions] = gathered(self.w, self.plan, value, self.parts[value], dimensions)
+            self.whole[value, dimensions] = gathered(self.w, self.plan, value, part, dimensions)
 
     def _write(self, op: ir.Operation) -> None:
         asked = [r not in self.plan.axes.same and self.plan.of(r).demand is not None for r in op.results]

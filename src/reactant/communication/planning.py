@@ -15,7 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.axes import Axes
-from reactant.communication.blocks import Demand, Grid, Span
+from reactant.communication.blocks import Demand, Grid, Span, positions
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import MeshShape
 from reactant.ir import ops
@@ -153,6 +153,8 @@ class Plan:
                     spans[d] = grid.owned(extents[d])
                 else:
                     spans[d] = wanted[d].span if d in cyclic else wanted[d].span.within(0, extents[d])
+                    if gathered:        # of those that others want of this device, too
+                        spans[d] = spans[d].alike(positions(self.mesh, grid.axes))
         if spans:
             some = np.logical_and.reduce([s.some for s in spans.values()]) & where
             if not some.any():
