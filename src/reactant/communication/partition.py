@@ -15,13 +15,19 @@ from reactant.communication.automatic import Partitioned, even
 from reactant.communication.axes import Axes, propagate
 from reactant.communication.blocks import Grid
 from reactant.communication.cuts import best_plan
+from reactant.communication.declare import NotPartitioned
 from reactant.communication.emission import Part, Writer
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted
 from reactant.communication.sharding import MeshShape, Sharding
-from reactant.ir import creation, modules
+from reactant.ir import attributes as attr
+from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of, tensor_type
+
+UNKNOWN = ("func.call", "sdy.manual_computation", *(f"stablehlo.{name}" for name in (
+    "partition_id", "replica_id", "rng", "infeed", "outfeed", "send", "recv", "after_all")))
+"""Ops that ask where they run, or talk to somebody."""
 
 
 def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
@@ -33,6 +39,7 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
     The module stays as it is. Raises `NotPartitioned` where an op only works on one device.
     """
     with building():
+        _require_known(module)
         main = modules.function(module)
         block = main.regions[0].blocks[0]
         given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
@@ -86,6 +93,17 @@ def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Se
         top.operation.erase()
         anchor.operation.erase()
     return made
+
+
+def _require_known(module: ir.Module) -> None:
+    """Raises `NotPartitioned` where an op must run on one device, or calls what is not inlined."""
+    for op in modules.walk(module):
+        if op.name == "stablehlo.custom_call" and ("callback" in ops.target_of(op) or modules.PRINTED in op.attributes
+                                                   or "has_side_effect" in op.attributes
+                                                   and attr.decode(op.attributes["has_side_effect"])):
+            raise NotPartitioned(f"{ops.target_of(op)} runs on one device")
+        if op.name in UNKNOWN:
+            raise NotPartitioned(f"{op.name} is not known to the partitioner")
 
 
 def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Sharding],

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -60,10 +61,8 @@ def partitioned(module: ir.Module, general: bytes | None, placement: Placement) 
     arguments, results = _types(module)
     mesh = placement.shape
     given = _shardings(placement.arguments, arguments), _shardings(placement.results, results)
-    try:
+    with contextlib.suppress(NotPartitioned), building():
         return partition(module if general is None else modules.parse(general), mesh, *given, placement.pads)
-    except NotPartitioned:
-        pass
     inputs, outputs = propagated(module, mesh, *given)
     if not placement.pads:
         outputs = tuple(told if given is not None else even(told, mesh, types.shape_and_dtype(kind)[0])
