@@ -240,7 +240,7 @@ def test_fuzz_in_this_mode(name):
     """Random programs and kernels, as programs of their own would run them."""
     tests = Path(__file__).parents[1]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not gpu", tests / name],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", tests / name],
         cwd=tests.parent, capture_output=True, text=True, env={**os.environ, bounds.VARIABLE: "1"}, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
