@@ -98,6 +98,10 @@ def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
             groups.setdefault((each.hop, dtype_of(turn.value), way), []).append((turn, k))
     for (hop, _, _), sent in groups.items():
         pieces = [_piece(w, turn, turn.rounds[k]) for turn, k in sent]
+        if hop > 0:
+            slots, pieces = _overlaid(w, [turn.rounds[k] for turn, k in sent], pieces)
+        else:
+            slots = list(range(len(pieces)))
         if hop == FROM_ONE:
             for pairs, gets in steps(w.mesh, axes, sent[0][0].rounds[sent[0][1]]):
                 taken = w.table(gets)
@@ -106,13 +110,31 @@ def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
         elif hop:
             pairs = sorted({pair for turn, k in sent for pair in turn.rounds[k].pairs()})
             pieces = _together(w, pieces, pairs)
-        for (turn, k), piece in zip(sent, pieces, strict=True):
-            turn.arrived[k] = piece
+        for (turn, k), slot in zip(sent, slots, strict=True):
+            turn.arrived[k] = pieces[slot]
 
 
 def _piece(w: Writer, turn: _Turn, each: Round) -> ir.Value:
     """What is sent in a round."""
     return w.window(turn.value, turn.dimension, each.at_source(each.first) - turn.starts, each.most, each.sends())
+
+
+def _overlaid(w: Writer, each: Sequence[Round], pieces: Sequence[ir.Value]) -> tuple[list[int], list[ir.Value]]:
+    """Pieces of one shape that no device sends two of, in one place: which each is in, and the places."""
+    slots: list[int] = []
+    places: list[tuple[ir.Value, np.ndarray]] = []
+    for turn, piece in zip(each, pieces, strict=True):
+        sends = turn.sends()
+        for k, (other, others) in enumerate(places):
+            if other.type == piece.type and not (sends & others).any():
+                chosen = ops.compare(w.table(sends), 1, "EQ")
+                places[k] = ops.select(chosen, piece, other), sends | others
+                slots.append(k)
+                break
+        else:
+            slots.append(len(places))
+            places.append((piece, sends))
+    return slots, [place for place, _ in places]
 
 
 def _together(w: Writer, pieces: Sequence[ir.Value], pairs: Sequence[tuple[int, int]]) -> list[ir.Value]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.communication.axes import CONTROL_FLOW
 from reactant.communication.declare import rule_of
 from reactant.communication.emission import Part, Writer, cut
 from reactant.communication.exchange import Moving, exchange, gathered
@@ -135,13 +136,12 @@ class LocalProgram:
         levels = Levels(self.plan, block)
         for k, written in enumerate(levels.ops):
             if k == 0:
-                self._finish(block.arguments)
                 for argument in block.arguments:
                     if argument in self.parts and not self.plan.of(argument).moved:
                         self._gather(argument)
             for op in written:
                 self._write(op)
-            self._finish([r for op in written for r in op.results])
+            self._finish([*(block.arguments if k == 0 else ()), *(r for op in written for r in op.results)])
 
     def _finish(self, values: Sequence[ir.Value]) -> None:
         """Exchange and gather what is wanted so of values that have been written."""
@@ -198,19 +198,26 @@ class Levels:
             op = each.operation
             if op.name in ("stablehlo.return", "func.return"):
                 continue
-            level = max((self._after(v) for v in {*op.operands, *captured(op)}), default=0)
+            level = max((self._after(v, op) for v in self._read(op)), default=0)
             while len(self.ops) <= level:
                 self.ops.append([])
             self.ops[level].append(op)
             for result in op.results:
                 self.level[result] = level
 
-    def _after(self, value: ir.Value) -> int:
+    def _read(self, op: ir.Operation) -> set[ir.Value]:
+        """What an op reads: some rules read what their operands are parts of."""
+        asked = self.plan.asked.get(op.results[0], set()) if len(op.results) else set()
+        return {*op.operands, *captured(op), *asked}
+
+    def _after(self, value: ir.Value, reader: ir.Operation) -> int:
         value = self.plan.axes.resolved(value)
         if value not in self.level:
             return 0
-        is_argument = not isinstance(value.owner, ir.Operation) and isinstance(value.owner, ir.Block)
-        return self.level[value] + (self.plan.of(value).moved and not is_argument)
+        waits = self.plan.of(value).moved and (len(reader.regions) > 0 and reader.name in CONTROL_FLOW
+                                               or not len(reader.results)
+                                               or (reader.results[0], value) in self.plan.beyond)
+        return self.level[value] + waits
 
 
 def boxed(x: ir.Value, box: Sequence[tuple[int, int] | None]) -> ir.Value:

@@ -85,6 +85,11 @@ class Plan:
         self.excess: list[tuple[ir.Value, ir.Value | None]] = []
         """Values of which more is needed than devices own, and for what: a result of which more is needed, too, or
         None."""
+        self.beyond: set[tuple[ir.Value, ir.Value]] = set()
+        """(first result of an op, value) where the op reads more of the value than devices own."""
+        self.asked: dict[ir.Value, set[ir.Value]] = {}
+        """What an op asked for, by its first result."""
+        self._reader: ir.Value | None = None
         self._results: list[ir.Value] = []
         self._probing = False
         self.everyone = np.ones(mesh.devices, bool)
@@ -162,6 +167,10 @@ class Plan:
             where = some
         exceeds = not all(g.owned(extents[d]).covers(spans[d].only(where))
                           for d, g in enumerate(placed.grids) if g is not None)
+        if self._reader is not None:
+            self.asked.setdefault(self._reader, set()).add(value)
+            if exceeds or gathered:
+                self.beyond.add((self._reader, self.axes.resolved(value)))
         if exceeds:
             self.excess += [(self.axes.resolved(value), r) for r in self._results or [None]]
         new = Demand(where, spans, frozenset(d for d in cyclic if d in spans and d not in gathered))
@@ -221,6 +230,7 @@ class Plan:
     def _ask(self, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
         """Tell what is needed of an op's operands."""
         self.reading, rule = op.location, rule_of(op)
+        self._reader = op.results[0] if len(op.results) else None
         own = [None if d is None else self.owned(r) for r, d in zip(op.results, demands, strict=True)]
         self._results = [r for r, d, o in zip(op.results, demands, own, strict=True)
                          if d is not None and o is not None and not d.within(o)]
