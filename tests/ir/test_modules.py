@@ -3,6 +3,7 @@ import pytest
 
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.ir.locations import file_and_line
 
 TEXT = '''
 func.func private @twice(%x: tensor<3xf32>) -> tensor<3xf32> {
@@ -36,6 +37,23 @@ def test_inline_calls(module):
     assert modules.counts(module)["stablehlo.add"] == 2 and modules.counts(module)["func.call"] == 0
     with pytest.raises(KeyError):
         modules.function(module, "twice")
+
+
+def test_inlined_ops_without_a_line_have_that_of_the_call():
+    with building():
+        module = modules.parse('''
+            func.func @main(%x: tensor<f32>) -> tensor<f32> {
+              %0 = call @f(%x) : (tensor<f32>) -> tensor<f32> loc("user.py":3:1)
+              return %0 : tensor<f32>
+            }
+            func.func private @f(%x: tensor<f32>) -> tensor<f32> {
+              %0 = stablehlo.negate %x : tensor<f32> loc("negate")
+              %1 = stablehlo.sine %0 : tensor<f32> loc("other.py":4:1)
+              return %1 : tensor<f32>
+            }''')
+        modules.inline_calls(module)
+        assert [file_and_line(op.location) for op in modules.function(module).regions[0].blocks[0]][:2] == \
+            [("user.py", 3), ("other.py", 4)]
 
 
 def test_clone_is_deep_and_keeps_locations(module):

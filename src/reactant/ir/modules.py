@@ -12,6 +12,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from reactant.errors import ReactantError
 from reactant.ir import context  # noqa: F401 - registers dialects and passes
+from reactant.ir.locations import file_and_line
 
 SOURCE = "reactant.source"
 """Attribute of a module: bytecode of what it was while it still said how to differentiate it."""
@@ -216,11 +217,19 @@ def _inline_into(name: str, by_name: dict[str, ir.Operation], finished: set[str]
         terminator.erase()
         for child in body:
             child.move_before(call)
+            _place(child, call.location)
         for result, value in zip(call.results, returned, strict=True):
             result.replace_all_uses_with(value)
         call.erase()
     finished.add(name)
     return bool(calls)
+
+
+def _place(op: ir.Operation, caller: ir.Location) -> None:
+    """Say where ops come from that do not know their line: those of jax's own functions."""
+    for each in (op, *walk(op)) if len(op.regions) else (op,):
+        if file_and_line(each.location) is None:
+            each.location = caller
 
 
 def clone_with(op: ir.Operation, mapping: MutableMapping[ir.Value, ir.Value]) -> ir.Operation:
