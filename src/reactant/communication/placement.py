@@ -58,16 +58,25 @@ class Placement:
 def partitioned(module: ir.Module, general: bytes | None, placement: Placement) -> Partitioned:
     """The program for all devices of the mesh. module: for one device. general: before the forms that suit a target,
     where that is kept."""
-    arguments, results = _types(module)
-    mesh = placement.shape
-    given = _shardings(placement.arguments, arguments), _shardings(placement.results, results)
     with contextlib.suppress(NotPartitioned), building():
-        return partition(module if general is None else modules.parse(general), mesh, *given, placement.pads)
-    inputs, outputs = propagated(module, mesh, *given)
+        return partition(module if general is None else modules.parse(general), placement.shape,
+                         *_given(module, placement), placement.pads)
+    return by_xla(module, placement)
+
+
+def by_xla(module: ir.Module, placement: Placement) -> Partitioned:
+    """The same as XLA divides it."""
+    mesh, (_, results) = placement.shape, _types(module)
+    inputs, outputs = propagated(module, mesh, *_given(module, placement))
     if not placement.pads:
         outputs = tuple(told if given is not None else even(told, mesh, types.shape_and_dtype(kind)[0])
                         for told, given, kind in zip(outputs, placement.results, results, strict=True))
     return automatic.partition(module, mesh, inputs, outputs)
+
+
+def _given(module: ir.Module, placement: Placement) -> tuple[list[Sharding | None], list[Sharding | None]]:
+    arguments, results = _types(module)
+    return _shardings(placement.arguments, arguments), _shardings(placement.results, results)
 
 
 def _types(module: ir.Module) -> tuple[list[ir.Type], list[ir.Type]]:
