@@ -16,6 +16,7 @@ from reactant import jax_derivatives, pipelines, progress
 from reactant import signature as sig
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
+from reactant.communication.traffic import Traffic
 from reactant.delivery import leaf_of, recipe_of
 from reactant.errors import OverlapError, ReactantError
 from reactant.frontends.numpy.promotion import ARRAY
@@ -231,6 +232,18 @@ class Compiled:
     def memory_analysis(self) -> Any:
         """XLA's sizes in bytes of arguments, results, temporaries and code."""
         return self.executable.memory_analysis(on_device=self.lowered.on_device)
+
+    def traffic(self, *, divided_by_xla: bool = False) -> Traffic:
+        """What one run moves between the devices of a mesh: collectives and their bytes, by line and kind.
+
+        divided_by_xla: what it would move if XLA's partitioner divided the program, which is compiled to see. A program
+        on one device moves nothing.
+
+            reactant.jit(f).lower(x).compile().traffic().bytes      # x: an array on several devices
+        """
+        if not isinstance(self.executable, MeshExecutable):
+            return Traffic(())
+        return self.executable.traffic(divided_by_xla=divided_by_xla)
 
     @property
     def times(self) -> Times:

@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant import pipelines, progress
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
+from reactant.communication.traffic import Traffic, traffic
 from reactant.compiled import Compiled, Lowered, Times, pipeline_of
 from reactant.errors import ReactantError, ShardingError
 from reactant.frontends import jax as jax_way
@@ -171,6 +172,10 @@ class LeftToJax(JaxCompiled):
             type(leaf) is DeviceArray or isinstance(leaf, jax.Array) and spread(leaf) is not None for leaf in leaves)
         if lowered is not None:
             self.lowered, self.executable = lowered, lowered.by_jax
+
+    def traffic(self, *, divided_by_xla: bool = True) -> Traffic:
+        """What one run moves between devices, as XLA divides it."""
+        return traffic(self.as_text())
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """What `jax.jit` gives."""

@@ -192,6 +192,7 @@ StackFrames
     assert traffic(text).by_line() == {
         ("/home/me/model.py", 14): (Moved("collective-permute", ("/home/me/model.py", 14), 2, 2048),),
         ("/home/me/other.py", 7): (Moved("all-reduce", ("/home/me/other.py", 7), 1, 256),)}
+    assert set(traffic(text, "/home/me/model.py").by_line()) == {None, ("/home/me/other.py", 7)}
 
 
 COMPILED = """

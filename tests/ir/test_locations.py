@@ -3,7 +3,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.ir.context import building
-from reactant.ir.locations import file_and_line
+from reactant.ir.locations import file_and_line, with_names
 
 FILE = ir.Location.file
 CASES = {
@@ -24,3 +24,15 @@ def test_nothing_known():
     with building():
         assert file_and_line(ir.Location.unknown()) is None
         assert file_and_line(ir.Location.name("f")) is None
+
+
+NAMED = 'loc("add"("f"("a.py":3:1)))'
+WITH_NAMES = {"file": NAMED, "name": 'loc("f"("a.py":3:1))', "two": NAMED, "unknown": "loc(unknown)"}
+
+
+@pytest.mark.parametrize("name", WITH_NAMES)
+def test_with_names(name):
+    cases = {**CASES, "unknown": ir.Location.unknown,
+             "two": lambda: ir.Location.fused([FILE("a.py", 3, 1), FILE("a.py", 5, 1)])}
+    with building():
+        assert str(with_names(cases[name](), "add", "f")) == WITH_NAMES[name]

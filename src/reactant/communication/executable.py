@@ -8,10 +8,16 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
-from reactant.communication.placement import Placement, partitioned
-from reactant.runtime import shards
+from reactant.communication.automatic import Partitioned
+from reactant.communication.placement import Placement, by_xla, partitioned
+from reactant.communication.traffic import Traffic, traffic
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.ir.locations import with_names
+from reactant.runtime import program, shards
 from reactant.runtime.arguments import converted
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.jax_internals import (
@@ -42,13 +48,12 @@ class MeshExecutable:
                  read: tuple[int, ...] | None = None) -> None:
         self.name, self.read, self.placement = name, read, placement
         self.xla_options = dict(xla_options or {})
-        frozen = partial(body_of, name=name, weak=weak, callbacks=callbacks, as_jax=as_jax, contract=contract)
-        self._body: Body = frozen(module, general=general)
+        self._frozen = partial(body_of, name=name, weak=weak, callbacks=callbacks, as_jax=as_jax, contract=contract)
+        self._body: Body = self._frozen(module, general=general)
         made = partitioned(module, general, placement)
         self.partitioned = made
-        self._spread = frozen(made.module)
-        self.arguments = [placement.named(s) for s in made.inputs]
-        self.results = [placement.named(s) for s in made.outputs]
+        self._spread = self._named(made)
+        self.arguments, self.results = self._places(made)
         self._variant = Variant(donated=tuple(sorted(donate)))
         self._program: Program | None = None
         self._run: Any = None
@@ -127,12 +132,33 @@ class MeshExecutable:
         """XLA's sizes in bytes, for one device."""
         return self._compiled().compiled.memory_analysis()
 
+    def traffic(self, *, divided_by_xla: bool = False) -> Traffic:
+        """What one run moves between devices; or what it would if XLA divided the program, which is compiled to see."""
+        if not divided_by_xla:
+            return traffic(self.as_text(), program.__file__)
+        with building():
+            made = by_xla(modules.parse(self._body.bytecode), self.placement)
+        other = Program(self._named(made), Variant(), self.xla_options, places=self._places(made))
+        return traffic(str(other.compiled.as_text()), program.__file__)
+
     def _compiled(self) -> Program:
         with self._lock:
             if self._program is None:
                 self._program = Program(self._spread, self._variant, self.xla_options,
-                                        places=(tuple(self.arguments), list(self.results)))
+                                        places=(self.arguments, self.results))
             return self._program
+
+    def _named(self, made: Partitioned) -> Body:
+        """What jax compiles of a divided program. Lines get names: XLA takes it through Shardy, where other locations
+        are lost, and instructions have that of jax's call, in our code."""
+        with building():
+            for op in modules.walk(made.module):
+                op.location = with_names(op.location, op.name.rpartition(".")[2], self.name)
+        return self._frozen(made.module)
+
+    def _places(self, made: Partitioned) -> tuple[tuple[NamedSharding, ...], list[NamedSharding]]:
+        """Where arguments and results of a divided program lie."""
+        return tuple(map(self.placement.named, made.inputs)), list(map(self.placement.named, made.outputs))
 
     def __repr__(self) -> str:
         return f"<MeshExecutable {self.name}({', '.join(map(str, self.inputs))}) on {self.placement.shape}>"

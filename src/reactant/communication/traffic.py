@@ -22,6 +22,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import field
 
 from reactant.records import dataclass
 
@@ -66,6 +67,8 @@ class Traffic:
     """One for each kind and line, those that move most first."""
     unknown_loops: int = 0
     """Loops with collectives in them that are counted once, as nobody knows how often they run."""
+    devices: int = field(default=1, compare=False)
+    """On how many it runs."""
 
     @property
     def count(self) -> int:
@@ -103,20 +106,20 @@ class _Instruction:
     bare: str
 
 
-def traffic(text: str) -> Traffic:
+def traffic(text: str, ours: str = "") -> Traffic:
     """The collectives of a module that XLA has partitioned and compiled.
 
-    text: what `as_text()` of `jax.stages.Compiled` gives, one program that all devices run. Raises `ValueError` where
-    that is no module in XLA's text format with an entry.
+    text: what `as_text()` of `jax.stages.Compiled` gives, one program that all devices run. ours: a file whose lines
+    are not the program's. Raises `ValueError` where text is no module in XLA's text format with an entry.
 
         compiled = jax.jit(lambda x: jnp.roll(x, 1, 0)).lower(x).compile()      # x (1024, 1024), rows over 8 devices
         traffic(compiled.as_text()).by_kind()       # {"collective-permute": (1, 32768)}
     """
     entry, computations = _computations(text)
-    reader = _Reader(computations, _lines(text), _devices(text))
+    reader = _Reader(computations, {k: line for k, line in _lines(text).items() if line[0] != ours}, _devices(text))
     found = reader.of(entry)
     moved = sorted((m for m in found.moved if m.bytes), key=lambda m: -m.bytes)
-    return Traffic(tuple(moved), found.unknown_loops)
+    return Traffic(tuple(moved), found.unknown_loops, _devices(text))
 
 
 class _Reader:

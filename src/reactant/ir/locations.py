@@ -30,4 +30,14 @@ def file_and_line(location: ir.Location) -> tuple[str, int] | None:
     return next((found for part in parts if (found := file_and_line(part))), None)
 
 
-__all__ = ["file_and_line"]
+def with_names(location: ir.Location, op: str, function: str) -> ir.Location:
+    """A line of a file with the names of an op and of the function around it, as locations of jax's have them; of
+    several lines that share an op the first one. Others as they are."""
+    while _kind(location) == "fused" and location.locations:
+        location = location.locations[0]
+    if _kind(location) == "file":
+        return ir.Location.name(op, ir.Location.name(function, location))
+    return location
+
+
+__all__ = ["file_and_line", "with_names"]
