@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import reactant
 
@@ -50,3 +51,33 @@ def test_chains_of_rewrites():
 def test_nothing_to_do():
     text = str(reactant.explain(lambda x: x, np.ones(3)))
     assert "0 -> 0 operations" in text
+
+
+def shifted(x):
+    y = x[1:] - x[:-1]
+    return y * 2, x.sum()
+
+
+@pytest.mark.devices8
+def test_what_moves_between_devices():
+    x = reactant.array(np.ones((64, 4)), sharding=reactant.mesh(x=8).sharding("x"))
+    found = reactant.explain(shifted, x)
+    by_source = {line.source: line for line in found.lines}
+    assert {m.kind: m.bytes for m in by_source["y = x[1:] - x[:-1]"].moved} == {"collective-permute": 7 * 4 * 8}
+    text = str(found)
+    assert "between 8 devices: all-reduce, collective-permute: 336 bytes, 42 per device" in text
+    assert "    moves:  collective-permute: 224 bytes, 28 per device" in text
+    assert "nothing moves" in str(reactant.explain(lambda x: x * 2, x))
+    assert "devices" not in str(reactant.explain(shifted, np.ones((64, 4)))).partition("\n\n")[0]
+
+
+def until(x):
+    while x.max() > 1:
+        x = np.roll(x, 1, 0) / 2
+    return x
+
+
+@pytest.mark.devices8
+def test_loops_of_unknown_length_between_devices():
+    x = reactant.array(np.ones((64, 4)), sharding=reactant.mesh(x=8).sharding("x"))
+    assert "; loops of unknown length count as one turn" in str(reactant.explain(until, x))

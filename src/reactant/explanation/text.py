@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.api import as_jitted
+from reactant.communication.traffic import Moved, Traffic
 from reactant.compiled import Lowered, Times
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -32,6 +34,8 @@ class Line:
     rules: dict[str, int]
     chains: dict[str, int]
     """What became of its ops, rule after rule, and for how many of them."""
+    moved: tuple[Moved, ...] = ()
+    """What it moves between devices."""
 
     @property
     def source(self) -> str:
@@ -54,6 +58,8 @@ class Explanation:
     """Why a JAX function was left to jax.jit as it is, if it was."""
     native: tuple[str, ...] = ()
     """What was compiled natively, a line for each part."""
+    traffic: Traffic = Traffic(())
+    """What one run moves between the devices of a mesh."""
 
     def __str__(self) -> str:
         parts = [f"{self.name}: {self.operations[0]} -> {self.operations[1]} operations, "
@@ -61,6 +67,7 @@ class Explanation:
                  f"{_short(self.bytes[0])} -> {_short(self.bytes[1])} bytes",
                  f"compile time: trace {_ms(self.times.trace)}, passes {_ms(self.times.passes)}, "
                  f"native {_ms(self.times.native)}, XLA {_ms(self.times.xla)}"]
+        parts += self._between_devices()
         parts += self.native
         parts += [f"differentiated: {mode} mode of {function}, {before} -> {after} operations"
                   for mode, function, before, after in self.report.derivatives]
@@ -69,6 +76,8 @@ class Explanation:
             parts.append(f"{line.place or '(no source line)'}   {line.source}")
             parts.append(f"    traced: {_counts(line.traced)}")
             parts.append(f"    now:    {_counts(line.kept) or 'nothing is left'}")
+            if line.moved:
+                parts.append(f"    moves:  {_collectives(line.moved, self.traffic.devices)}")
             if line.rules:
                 parts.append(f"    rules:  {_counts(line.rules)}")
             shown = sorted(line.chains.items(), key=lambda item: -len(item[0]))
@@ -84,6 +93,22 @@ class Explanation:
         return "\n".join(parts)
 
     __repr__ = __str__
+
+    def _between_devices(self) -> list[str]:
+        devices = self.traffic.devices
+        if devices == 1:
+            return []
+        return [f"between {devices} devices: {_collectives(self.traffic.moved, devices) or 'nothing moves'}"
+                + ("; loops of unknown length count as one turn" if self.traffic.unknown_loops else "")]
+
+
+def _collectives(moved: Sequence[Moved], devices: int) -> str:
+    """Collectives by kind, and their bytes: of all devices, and of each on average."""
+    if not moved:
+        return ""
+    together = Traffic(tuple(moved))
+    kinds = {kind: count for kind, (count, _) in together.by_kind().items()}
+    return f"{_counts(kinds)}: {_short(together.bytes)} bytes, {_short(together.bytes / devices)} per device"
 
 
 def _clipped(text: str) -> str:
@@ -120,31 +145,34 @@ def _order(place: str) -> tuple[str, int]:
     return (file, int(number)) if number.isdigit() else (place, 0)
 
 
-def account(lowered: Lowered, times: Times) -> Explanation:
-    """The explanation of a lowered program."""
+def account(lowered: Lowered, times: Times, traffic: Traffic) -> Explanation:
+    """The explanation of a lowered program, which moves `traffic` between devices."""
     with building():
         before, after = by_line(lowered.original), by_line(lowered.module)
     rules = lowered.report.by_line()
     chains: dict[str, Counter[str]] = {}
     for chain in lowered.report.chains or ():
         chains.setdefault(chain.line, Counter())[str(chain)] += 1
+    moved = {f"{line[0]}:{line[1]}" if line else "": each for line, each in traffic.by_line().items()}
     lines = [Line(place, before.get(place, Counter()), after.get(place, Counter()), rules.get(place, {}),
-                  dict(chains.get(place, {}))) for place in sorted({*before, *after, *rules}, key=_order)]
+                  dict(chains.get(place, {})), moved.get(place, ()))
+             for place in sorted({*before, *after, *rules, *moved}, key=_order)]
     first, last = lowered.cost(optimized=False), lowered.cost()
     return Explanation(lowered.name, lines,
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
-                       times, getattr(lowered, "reason", ""), tuple(lowered.notes))
+                       times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic)
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     """What compiling `function` for these arguments does: per source line the operations it became, the rules that
     fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
-    before and after our passes, and where compile time went.
+    before and after our passes, and where compile time went. Of a program on several devices, what it moves between
+    them: collectives, and their bytes.
 
     Print it, or read its fields."""
     derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
     with following():
         compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()
     compiled.executable.compile(on_device=compiled.lowered.on_device)
-    return account(compiled.lowered, compiled.times)
+    return account(compiled.lowered, compiled.times, compiled.traffic())
