@@ -212,7 +212,7 @@ def gathered(w: Writer, plan: Plan, value: ir.Value, part: Part, dimensions: fro
         owned = grid.owned(extent)
         begin, length = part_of(grid, owned)
         own = w.window(found, d, begin - starts[d], length, owned.some)
-        found = _in_order(w.gather(own, d, grid.axes), d, _runs(w, grid, owned, begin, length))
+        found = _in_order(w.gather(own, d, grid.axes), d, _runs(w, grid, owned, begin, length)) if extent else own
         starts[d] = None
     return Part(found, tuple(starts))
 
