@@ -86,9 +86,9 @@ class LocalProgram:
         found, part = self._section(value, windows, box)
         for d, window in windows.items():
             starts = part.starts[d]
-            if starts is None and d in cyclic:
+            if starts is None and d in cyclic and box[d] == (0, shape_of(value)[d]):
                 found, starts = self._turned(found, d, window, where)
-            offsets = window.starts if starts is None else window.starts - starts
+            offsets = window.starts - (box[d][0] if starts is None else starts)
             found = self.w.window(found, d, offsets, window.length, where)
         return found
 
