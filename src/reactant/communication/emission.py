@@ -6,6 +6,7 @@ for each device, of which the program takes its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -15,6 +16,11 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, tensor_type
 from reactant.records import dataclass
+
+
+def anything(dtype: np.dtype) -> Any:
+    """What is where nobody looks; tests put in what they would see."""
+    return 0
 
 
 @dataclass(eq=False)
@@ -77,7 +83,7 @@ class Writer:
 
     def nothing(self, shape: Sequence[int], dtype: np.dtype) -> ir.Value:
         """An array that nobody reads."""
-        return ops.constant(0, dtype, tuple(shape))
+        return ops.constant(anything(dtype), dtype, tuple(shape))
 
     # ---- collectives ---------------------------------------------------------------------------------------------
 
@@ -148,6 +154,6 @@ def padded(x: ir.Value, dimension: int, low: int, high: int) -> ir.Value:
     if not low and not high:
         return x
     rank = len(shape_of(x))
-    zero = ops.constant(0, dtype_of(x), ())
-    return ops.pad(x, zero, [low if d == dimension else 0 for d in range(rank)],
+    filler = ops.constant(anything(dtype_of(x)), dtype_of(x), ())
+    return ops.pad(x, filler, [low if d == dimension else 0 for d in range(rank)],
                    [high if d == dimension else 0 for d in range(rank)], [0] * rank)

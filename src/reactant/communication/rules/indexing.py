@@ -168,7 +168,7 @@ class Scatter(Rule):
         if axes:
             first = np.logical_and.reduce([g.first for g in summed.values()])
             mine = ops.compare(program.w.table(first), 1, "EQ")
-            base = ops.select(mine, base, program.w.nothing(shape_of(base), dtype_of(base)))
+            base = ops.select(mine, base, ops.constant(0, dtype_of(base), shape_of(base)))
         (made,) = program.clone(op, [base, at, new], [program.local_shape(result, windows)])
         return [program.result(result, program.w.combined(made, "add", axes) if axes else made)]
 
