@@ -167,7 +167,7 @@ class Maker:
             lambda: f"np.tile({name}, {self.int(1, 2)})",
             lambda: f"np.broadcast_to({name}, {(self.int(1, 9), *x.shape)}).copy()",
             lambda: f"{name}[{self.mask(name)}].sum()",
-            lambda: f"np.take({name}, [0, -1, 0], axis={d})",
+            lambda: f"np.take({name}, [0, -1, 0], axis={d}).copy()",
             lambda: f"{name}[{self.int(0, 1)}:, None] + 1",
             lambda: f"np.zeros_like({name})",
             lambda: f"np.expand_dims({name}, {d})",
@@ -402,8 +402,27 @@ def run(seed, path, monkeypatch):
         raise AssertionError(f"seed {seed}, mesh {maker.mesh}, {axes}, {shapes}:\n{source}") from error
 
 
-@pytest.mark.parametrize("seed", range(60))
+FOUND = {
+    "gathered beside a border": ("return np.roll(a, 3),", (12, 1, 3), ("x", None, "z"), "2x2x2"),
+    "nothing read": ("b = a[-1, 2:].copy(); return b * b[-1:],", (16, 2), ("x", ("z", "y")), "2x2x2"),
+    "nothing gathered": ("return np.cumsum(a),", (16, 0, 5), (None, ("y", "x"), None), "4x2"),
+    "slices of a whole": ("p = np.pad(a, (32, 63)).reshape(4, 32); return np.concatenate([p[:3], p[1:]], 1),", (33,),
+                          ("x",), "8"),
+    "convolution": ("return np.convolve(a, a),", (33,), ("x",), "8"),
+}
+"""Programs that were wrong, as small as they could be made."""
+
+
 @pytest.mark.sampled(1)
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name, tmp_path):
+    body, shape, axes, mesh = FOUND[name]
+    x = np.random.default_rng(0).integers(-16, 17, shape) / 4
+    check(f"def f(a, n):\n    {body}\n", [x], [axes], mesh, tmp_path / "program.py")
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.parametrize("seed", range(60))
 def test_program(seed, tmp_path, monkeypatch):
     run(seed, tmp_path / f"program{seed}.py", monkeypatch)
 
