@@ -283,7 +283,9 @@ def call(f: Function, name: str, kind: str, operands: list[str]) -> str:
     if symbol not in module.routines:
         module.routines[symbol] = ""
         how = f"{'noinline' if branching else 'alwaysinline'} {PURE} #0"
-        module.routines[symbol] = _defined(module, symbol, name, [kind] * len(operands), f"internal {kind}", how)
+        # not internal where it branches: LLVM would take constant operands out, and the versions for several have them
+        linkage = kind if branching else f"internal {kind}"
+        module.routines[symbol] = _defined(module, symbol, name, [kind] * len(operands), linkage, how)
         if branching:
             for lanes in _lanes(kind):
                 several = f"<{lanes} x {kind}>"
