@@ -11,6 +11,7 @@ from reactant.ir import ops
 WITHOUT = {LOOP, *BRANCHES, BARRIER,                               # the engine rebuilds them
            "stablehlo.constant", "stablehlo.iota", "stablehlo.return",     # they depend on nothing
            "stablehlo.rng", "stablehlo.rng_bit_generator",         # one element after the other: each its own numbers
+           "stablehlo.partition_id",                               # in what has been divided, which nobody batches
            "stablehlo.custom_call"}                                # by target; others one after the other
 
 
