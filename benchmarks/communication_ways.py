@@ -20,6 +20,7 @@ from reactant.communication.traffic import Traffic, traffic
 from reactant.demos.measure import largest_difference
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.placing import LEFT_OUT
 
 Spec = tuple[str | tuple[str, ...] | None, ...]
 """For each dimension the axes that divide it, where the mesh has them."""
@@ -200,7 +201,8 @@ def ours(run: Run) -> Way:
     """Our partitioning. Raises `ImportError` as long as there is none."""
     from reactant.communication.partition import partition
     start = time.perf_counter()
-    lowered = reactant.jit(run.case.our_program(), native="never", optimize=BEFORE_TARGETS).lower(*run.arrays)
+    lowered = reactant.jit(run.case.our_program(), native="never", optimize=BEFORE_TARGETS,
+                           without=LEFT_OUT).lower(*run.arrays)
     captured = lowered.traced.captured      # constants that are too large for the program come as arguments
     with building():
         found = modules.function(lowered.module).attributes["function_type"].value.results
