@@ -52,8 +52,12 @@ class Elsewhere:
             self.stop()
             text = f"the process with {COUNT} devices ended ({self.worker.returncode}) or took over {LONGEST} s"
             return [pytest.TestReport(item.nodeid, item.location, {}, "failed", text, "call")]
-        return [item.config.hook.pytest_report_from_serializable(config=item.config, data=each)
-                for each in json.loads(answer)]
+        found = [item.config.hook.pytest_report_from_serializable(config=item.config, data=each)
+                 for each in json.loads(answer)]
+        for report in found:        # why a test was skipped is a tuple, of which JSON makes a list
+            if isinstance(report.longrepr, list):
+                report.longrepr = tuple(report.longrepr)
+        return found
 
     def stop(self):
         self.worker.stdin.close()

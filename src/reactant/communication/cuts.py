@@ -13,8 +13,6 @@ from collections.abc import Callable, Collection
 
 import numpy as np
 from jaxlib.mlir import ir
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from reactant.communication.blocks import Demand
 from reactant.communication.planning import Box, Plan
@@ -121,6 +119,10 @@ class Graph:
 
     def lightest(self) -> list[ir.Value]:
         """The values to be moved."""
+        # not at the top: loading SciPy takes longer than most programs do
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
         if not self.edges:
             return []
         size = 2 + 3 * len(self.number)
