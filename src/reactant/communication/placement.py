@@ -14,7 +14,6 @@ from jaxlib.mlir import ir
 from reactant.communication import automatic
 from reactant.communication.automatic import Partitioned, even
 from reactant.communication.declare import NotPartitioned
-from reactant.communication.partition import partition
 from reactant.communication.propagation import propagated
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, types
@@ -58,6 +57,7 @@ class Placement:
 def partitioned(module: ir.Module, general: bytes | None, placement: Placement) -> Partitioned:
     """The program for all devices of the mesh. module: for one device. general: before the forms that suit a target,
     where that is kept."""
+    from reactant.communication.partition import partition  # which takes 12 ms to load, for meshes alone
     with contextlib.suppress(NotPartitioned), building():
         return partition(module if general is None else modules.parse(general), placement.shape,
                          *_given(module, placement), placement.pads)
