@@ -12,9 +12,14 @@ from jaxlib.mlir import ir
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import Sharding
 from reactant.ir.types import shape_of
+from reactant.loopnests.worth import HOLDERS
 
-CONTROL_FLOW = ("stablehlo.while", "stablehlo.if", "stablehlo.case")
 Tie = list[tuple[ir.Value, int]]
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """The op that ends a block."""
+    return block.operations[len(block.operations) - 1].operation
 
 
 class Axes:
@@ -72,7 +77,7 @@ def propagate(block: ir.Block, given: Mapping[ir.Value, Sharding]) -> Axes:
 def _ties(block: ir.Block) -> Iterator[Tie]:
     for op in block.operations:
         operation = op.operation
-        for region in operation.regions if operation.name in CONTROL_FLOW else ():
+        for region in operation.regions if operation.name in HOLDERS else ():
             yield from _ties(region.blocks[0])
         yield from rule_of(operation).ties(operation)
 
@@ -82,11 +87,11 @@ def _note_invariants(block: ir.Block, axes: Axes) -> None:
         operation = op.operation
         if operation.name == "stablehlo.while":
             condition, body = (region.blocks[0] for region in operation.regions)
-            returned: Sequence[ir.Value] = list(body.operations[len(body.operations) - 1].operands)
+            returned: Sequence[ir.Value] = list(terminator(body).operands)
             for k, value in enumerate(returned):
                 if value == body.arguments[k]:
                     for alias in (body.arguments[k], condition.arguments[k], operation.results[k]):
                         axes.same[alias] = operation.operands[k]
-        if operation.name in CONTROL_FLOW:
+        if operation.name in HOLDERS:
             for region in operation.regions:
                 _note_invariants(region.blocks[0], axes)

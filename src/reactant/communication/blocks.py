@@ -48,19 +48,6 @@ class Grid:
         low = np.where(self.first, 0, np.clip(self.begin, 0, extent))
         return Span(low, np.maximum(np.where(self.last, extent, np.clip(self.end, 0, extent)), low))
 
-    def distance(self, other: Grid) -> int | None:
-        """By how much the blocks begin later than those of another grid of the same axes, where all do by the same."""
-        if self.axes != other.axes:
-            return None
-        found = self.begin - other.begin
-        return int(found[0]) if (found == found[0]).all() else None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Grid) and self.axes == other.axes and np.array_equal(self.begin, other.begin) \
-            and np.array_equal(self.end, other.end)
-
-    __hash__ = None     # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<grid of {'+'.join(self.axes)} at {self.begin[0]}, {self.block} each>"
 

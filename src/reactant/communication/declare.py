@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.communication.blocks import Demand, Grid
 from reactant.errors import ReactantError
+from reactant.ir.types import shape_of
 
 if TYPE_CHECKING:
     from reactant.communication.axes import Tie
@@ -52,6 +53,12 @@ class Rule:
     def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
         """Write the op for one device."""
         return program.on_whole(op)
+
+
+def alike(first: ir.Value, *others: ir.Value) -> Iterable[Tie]:
+    """The ties of values of one rank, each of whose dimensions is divided as it is in the others."""
+    for d in range(len(shape_of(first))):
+        yield [(value, d) for value in (first, *others)]
 
 
 _rules: dict[str, Rule] = {}

@@ -114,20 +114,6 @@ class Writer:
              "use_global_device_ids": attr.parse("unit"),
              "replica_groups": attr.integer_matrix(tuple(map(tuple, self.groups(axes).tolist())))}).result
 
-    def exchange(self, x: ir.Value, split: int, joined: int, axes: Sequence[str]) -> ir.Value:
-        """`all_to_all`: dimension `split` in as many pieces as there are devices, one for each, which puts together
-        what comes along dimension `joined`."""
-        shape, dtype = shape_and_dtype(x.type)
-        count = self.mesh.size(tuple(axes))
-        made = list(shape)
-        made[split] //= count
-        made[joined] *= count
-        return creation.create(
-            "stablehlo.all_to_all", [tensor_type(tuple(made), dtype)], [x],
-            {"split_dimension": attr.integer(split), "concat_dimension": attr.integer(joined),
-             "split_count": attr.integer(count), "channel_handle": self._handle(),
-             "replica_groups": attr.integer_matrix(tuple(map(tuple, self.groups(axes).tolist())))}).result
-
     def combined(self, x: ir.Value, name: str, axes: Sequence[str]) -> ir.Value:
         """`all_reduce` by the op of StableHLO called `name`."""
         op = creation.create(
@@ -138,6 +124,12 @@ class Writer:
         ops.fill_region(op.regions[0], [scalar, scalar], lambda a, b: [
             creation.create(f"stablehlo.{name}", [scalar], [a, b]).result])
         return op.results[0]
+
+
+def between(place: ir.Value, low: ir.Value | int, high: ir.Value | int) -> ir.Value:
+    """Which elements of a vector of places lie in [low, high), numbers or values of shape ()."""
+    low, high = (ops.broadcast_in_dim(x, shape_of(place), ()) if isinstance(x, ir.Value) else x for x in (low, high))
+    return ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT"))
 
 
 def cut(x: ir.Value, dimension: int, begin: int, end: int) -> ir.Value:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.blocks import Demand, Grid, Span, positions
-from reactant.communication.emission import Part, Writer, cut
+from reactant.communication.emission import Part, Writer, between, cut
 from reactant.communication.messages import FROM_ONE, Round, rounds, steps, told_to_all
 from reactant.communication.planning import Box, Plan, part_of
 from reactant.ir import ops
@@ -69,7 +69,7 @@ def exchange(w: Writer, plan: Plan, moving: Sequence[Moving]) -> list[Part]:
 
 
 def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: int) -> _Turn:
-    grid, extent = plan.grids(m.value)[d], plan_extent(m.value, d)
+    grid, extent = plan.grids(m.value)[d], shape_of(m.value)[d]
     assert isinstance(grid, Grid) and starts is not None
     span = m.wanted.spans[d].only(m.wanted.where)
     if len(m.wanted.spans) > 1:     # what is sent on along other dimensions has to be there
@@ -80,11 +80,6 @@ def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: 
     local = Span(np.maximum(span.low, held.low), np.minimum(span.high, held.high))
     whole = told_to_all(found)
     return _Turn(value, starts, d, target, length, span.some, local, found if whole is None else [whole])
-
-
-def plan_extent(value: ir.Value, d: int) -> int:
-    """Elements of a dimension of the whole array."""
-    return shape_of(value)[d]
 
 
 def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
@@ -161,9 +156,8 @@ def _assembled(w: Writer, turn: _Turn) -> ir.Value:
         if made is None:
             made = spread
             continue
-        low = ops.broadcast_in_dim(w.table(np.where(each.gets, offset, turn.length)), (turn.length,), ())
-        high = ops.broadcast_in_dim(w.table(np.where(each.gets, offset + each.length, 0)), (turn.length,), ())
-        chosen = ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT"))
+        chosen = between(place, w.table(np.where(each.gets, offset, turn.length)),
+                         w.table(np.where(each.gets, offset + each.length, 0)))
         made = ops.select(ops.broadcast_in_dim(chosen, shape_of(made), (d,)), spread, made)
     if made is None:
         shape = shape_of(turn.value)
@@ -207,7 +201,7 @@ def gathered(w: Writer, plan: Plan, value: ir.Value, part: Part, dimensions: fro
     """A value of which every device has all of some dimensions."""
     found, starts = part.value, list(part.starts)
     for d in sorted(dimensions):
-        grid, extent = plan.grids(value)[d], plan_extent(value, d)
+        grid, extent = plan.grids(value)[d], shape_of(value)[d]
         assert isinstance(grid, Grid) and starts[d] is not None
         owned = grid.owned(extent)
         begin, length = part_of(grid, owned)

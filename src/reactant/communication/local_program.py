@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.communication.axes import CONTROL_FLOW
 from reactant.communication.declare import rule_of
 from reactant.communication.emission import Part, Writer, cut
 from reactant.communication.exchange import Moving, exchange, gathered
@@ -14,6 +13,7 @@ from reactant.communication.planning import Box, Plan, whole, within
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.loopnests.worth import HOLDERS
 from reactant.records import dataclass
 
 
@@ -214,7 +214,7 @@ class Levels:
         value = self.plan.axes.resolved(value)
         if value not in self.level:
             return 0
-        waits = self.plan.of(value).moved and (len(reader.regions) > 0 and reader.name in CONTROL_FLOW
+        waits = self.plan.of(value).moved and (len(reader.regions) > 0 and reader.name in HOLDERS
                                                or not len(reader.results)
                                                or (reader.results[0], value) in self.plan.beyond)
         return self.level[value] + waits

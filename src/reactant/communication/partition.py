@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 import reactant.communication.rules  # noqa: F401 - declares the rules
 from reactant.communication.automatic import Partitioned, even
-from reactant.communication.axes import Axes, propagate
+from reactant.communication.axes import Axes, propagate, terminator
 from reactant.communication.blocks import Grid
 from reactant.communication.cuts import best_plan
 from reactant.communication.declare import NotPartitioned
@@ -44,7 +44,7 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
         block = main.regions[0].blocks[0]
         given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
         axes = propagate(block, given)
-        returned = list(block.operations[len(block.operations) - 1].operands)
+        returned = list(terminator(block).operands)
         results = [s if s is not None else _free(axes, v, mesh, pads)
                    for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
         plan = best_plan(lambda moved: planned(mesh, axes, block, results, moved))
@@ -53,7 +53,7 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
 
 
 def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Sequence[Sharding]) -> ir.Module:
-    mesh, returned = plan.mesh, list(block.operations[len(block.operations) - 1].operands)
+    mesh, returned = plan.mesh, list(terminator(block).operands)
     made = ir.Module.create()
 
     def types(values: Sequence[ir.Value], shardings: Sequence[Sharding], whole: bool) -> list[ir.Type]:
@@ -113,7 +113,7 @@ def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Shar
     for argument in block.arguments:
         plan.place(argument, plan.at_rest(argument))
     plan.place_block(block)
-    for value, sharding in zip(block.operations[len(block.operations) - 1].operands, results, strict=True):
+    for value, sharding in zip(terminator(block).operands, results, strict=True):
         plan.need(value, plan.everyone, {d: Wanted(g.owned(shape_of(value)[d]), g)
                                          for d, g in at_rest(mesh, sharding, shape_of(value)).items()})
     plan.plan_block(block)

@@ -117,6 +117,18 @@ class Plan:
         return [Grid.at_rest(self.mesh, a, n) if a else None
                 for a, n in zip(self.axes[value], shape_of(value), strict=True)]
 
+    def followed(self, operand: ir.Value, dimension: int, axes: tuple[str, ...]) -> Grid:
+        """The blocks of an operand's dimension where these axes divide it; else `free`."""
+        found = self.grids(operand)[dimension]
+        return found if found is not None and found.axes == axes else self.free
+
+    def chosen(self, value: ir.Value, dimension: int) -> Grid | None:
+        """The blocks of a dimension; where any would do, those at rest from now on."""
+        grids = self.grids(value)
+        if grids[dimension] is self.free:
+            grids[dimension] = self.at_rest(value)[dimension]
+        return grids[dimension]
+
     def place(self, value: ir.Value, grids: list[Grid | None]) -> None:
         self.placed[value] = Placed(grids)
 

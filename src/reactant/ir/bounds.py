@@ -120,8 +120,8 @@ def _reduced(op: ir.Operation, of: Of) -> float:
 
 
 def combined_by(op: ir.Operation) -> str | None:
-    """The op that a reduction of one tensor combines elements by, where it is one op."""
-    if len(op.operands) != 2:
+    """The op that a reduction or scatter of one tensor combines elements by, where it is one op."""
+    if len(op.results) != 1:
         return None
     block = op.regions[0].blocks[0]
     body = [child.operation for child in block]

@@ -30,8 +30,8 @@ class Batched(Rule):
         if dimension not in self.others(op):
             return None
         for operand in op.operands:
-            found = plan.grids(operand)[dimension]
-            if found is not None and found is not plan.free and found.axes == plan.axes[result][dimension]:
+            found = plan.followed(operand, dimension, plan.axes[result][dimension])
+            if found is not plan.free:
                 return found
         return plan.free
 

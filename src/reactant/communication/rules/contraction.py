@@ -48,8 +48,8 @@ class Product(Rule):
         for factor, places in zip(op.operands, self.places(op), strict=True):
             for d, r in places.items():
                 if r == dimension:
-                    found = plan.grids(factor)[d]
-                    if found is not None and found is not plan.free and found.axes == plan.axes[result][dimension]:
+                    found = plan.followed(factor, d, plan.axes[result][dimension])
+                    if found is not plan.free:
                         return found
         return plan.free
 
@@ -64,9 +64,7 @@ class Product(Rule):
         found: dict[int, Grid] = {}
         for d, e in zip(*numbers.contracting_dims, strict=True):
             for factor, own in zip(op.operands, (d, e), strict=True):
-                grid = plan.grids(factor)[own]
-                if grid is plan.free:
-                    plan.grids(factor)[own] = grid = plan.at_rest(factor)[own]
+                grid = plan.chosen(factor, own)
                 if grid is not None and d not in found and not used & set(grid.axes):
                     found[d] = grid
                     used |= set(grid.axes)

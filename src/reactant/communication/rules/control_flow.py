@@ -5,18 +5,14 @@ from collections.abc import Iterable, Sequence
 
 from jaxlib.mlir import ir
 
-from reactant.communication.axes import Tie
+from reactant.communication.axes import Tie, terminator
 from reactant.communication.blocks import Demand, Grid
-from reactant.communication.declare import Rule, rule
+from reactant.communication.declare import Rule, alike, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted, part_of
 from reactant.ir import creation
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-
-
-def _terminator(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
 
 
 def want_owned(plan: Plan, value: ir.Value, like: ir.Value) -> None:
@@ -42,11 +38,9 @@ class While(Rule):
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
         condition, body = (region.blocks[0] for region in op.regions)
-        returned = list(_terminator(body).operands)
+        returned = list(terminator(body).operands)
         for k, result in enumerate(op.results):
-            for d in range(len(shape_of(result))):
-                yield [(op.operands[k], d), (body.arguments[k], d), (returned[k], d), (condition.arguments[k], d),
-                       (result, d)]
+            yield from alike(op.operands[k], body.arguments[k], returned[k], condition.arguments[k], result)
 
     def enter(self, plan: Plan, op: ir.Operation) -> None:
         condition, body = (region.blocks[0] for region in op.regions)
@@ -67,8 +61,8 @@ class While(Rule):
         for k in self.carried(plan, op):
             if plan.of(op.results[k]).demand is None:
                 plan.of(op.results[k]).demand = plan.owned(op.results[k])
-            want_owned(plan, _terminator(body).operands[k], op.results[k])
-        plan.need(_terminator(condition).operands[0], plan.everyone, {})
+            want_owned(plan, terminator(body).operands[k], op.results[k])
+        plan.need(terminator(condition).operands[0], plan.everyone, {})
         for block in (condition, body):
             plan.plan_block(block)
             plan.settle_arguments(block)
@@ -84,7 +78,7 @@ class While(Rule):
         made = creation.create("stablehlo.while", types, inits, regions=2)
         for region, old in zip(made.regions, op.regions, strict=True):
             block = region.blocks.append(*types, arg_locs=[ir.Location.current] * len(types))
-            inner, returned = old.blocks[0], list(_terminator(old.blocks[0]).operands)
+            inner, returned = old.blocks[0], list(terminator(old.blocks[0]).operands)
             for k, argument, result in zip(carried, block.arguments, results, strict=True):
                 program.parts[inner.arguments[k]] = part_owned(plan, result, argument)
             with ir.InsertionPoint(block):
@@ -113,10 +107,9 @@ class Branch(Rule):
         return False
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
-        returned = [list(_terminator(region.blocks[0]).operands) for region in op.regions]
+        returned = [list(terminator(region.blocks[0]).operands) for region in op.regions]
         for k, result in enumerate(op.results):
-            for d in range(len(shape_of(result))):
-                yield [(result, d), *((r[k], d) for r in returned)]
+            yield from alike(result, *(r[k] for r in returned))
 
     def enter(self, plan: Plan, op: ir.Operation) -> None:
         for region in op.regions:
@@ -125,8 +118,9 @@ class Branch(Rule):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         k = list(op.results).index(result)
         for region in op.regions:
-            found = plan.grids(_terminator(region.blocks[0]).operands[k])[dimension]
-            if found is not None and found is not plan.free and found.axes == plan.axes[result][dimension]:
+            returned = terminator(region.blocks[0]).operands[k]
+            found = plan.followed(returned, dimension, plan.axes[result][dimension])
+            if found is not plan.free:
                 return found
         return plan.at_rest(result)[dimension]
 
@@ -136,7 +130,7 @@ class Branch(Rule):
                 plan.of(result).demand = plan.owned(result)
         for region in op.regions:
             block = region.blocks[0]
-            for value, result in zip(_terminator(block).operands, op.results, strict=True):
+            for value, result in zip(terminator(block).operands, op.results, strict=True):
                 want_owned(plan, value, result)
             plan.plan_block(block)
         plan.need(op.operands[0], plan.everyone, {})
@@ -153,6 +147,6 @@ class Branch(Rule):
                 program.write_block(inner)
                 creation.create("stablehlo.return", [], [
                     program.view(v, w, plan.everyone)
-                    for v, w in zip(_terminator(inner).operands, windows, strict=True)])
+                    for v, w in zip(terminator(inner).operands, windows, strict=True)])
         return [part_owned(plan, r, v) for r, v in zip(op.results, made.results, strict=True)]
 

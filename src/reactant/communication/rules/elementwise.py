@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
-from reactant.communication.declare import Rule, rule
+from reactant.communication.declare import Rule, alike, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram
 from reactant.communication.planning import Plan, wanted_like
@@ -23,16 +23,14 @@ class Elementwise(Rule):
         return True
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
-        values = [op.results[0], *(v for v in op.operands if _is_array(v))]
-        for d in range(len(shape_of(values[0]))):
-            yield [(v, d) for v in values]
+        return alike(op.results[0], *(v for v in op.operands if _is_array(v)))
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         axes = plan.axes[result][dimension]
         for operand in op.operands:
             if _is_array(operand):
-                found = plan.grids(operand)[dimension]
-                if found is not None and found is not plan.free and found.axes == axes:
+                found = plan.followed(operand, dimension, axes)
+                if found is not plan.free:
                     return found
         return plan.free
 

@@ -1,4 +1,4 @@
-"""Gathers and scatters whose places only the run knows: what is indexed is whole, what indexes it may be divided.
+"""Gathers and scatters at run-time places: what is indexed is whole, what indexes it may be divided.
 
 Each device looks up what its indices ask for. Of updates each makes its own part, from zeros on all devices but one;
 the parts are added up.
@@ -16,8 +16,10 @@ from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted, part_of, wanted_like
+from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.bounds import combined_by
 from reactant.ir.types import dtype_of, shape_of
 
 
@@ -53,9 +55,8 @@ class Gather(Rule):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         for operand, places in zip(op.operands, self.places(op), strict=True):
             for d, r in places.items():
-                found = plan.grids(operand)[d]
-                if r == dimension and found is not None and found is not plan.free \
-                        and found.axes == plan.axes[result][dimension]:
+                found = plan.followed(operand, d, plan.axes[result][dimension])
+                if r == dimension and found is not plan.free:
                     return found
         return plan.free if any(dimension in p.values() for p in self.places(op)) else None
 
@@ -86,12 +87,6 @@ class Gather(Rule):
 class Scatter(Rule):
     """Updates at run-time places: of one array, where they are added; else as a whole."""
 
-    def adds(self, op: ir.Operation) -> bool:
-        body = list(op.regions[0].blocks[0].operations)
-        return len(op.results) == 1 and len(body) == 2 and body[0].operation.name == "stablehlo.add" \
-            and dtype_of(op.results[0]).kind != "b" \
-            and set(body[0].operation.operands) == set(op.regions[0].blocks[0].arguments)
-
     def places(self, op: ir.Operation) -> tuple[dict[int, int], dict[int, int]]:
         """{dimension of the updates: the one of the result that it is, or of the indices}."""
         numbers = attr.decode(op.attributes["scatter_dimension_numbers"])
@@ -105,7 +100,7 @@ class Scatter(Rule):
 
     def _simple(self, op: ir.Operation) -> bool:
         numbers = attr.decode(op.attributes["scatter_dimension_numbers"])
-        return self.adds(op) and not numbers.input_batching_dims
+        return combined_by(op) == "add" and dtype_of(op.results[0]).kind != "b" and not numbers.input_batching_dims
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
         if not self._simple(op):
@@ -120,18 +115,14 @@ class Scatter(Rule):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         if not self._simple(op) or dimension not in self.places(op)[0].values():
             return None
-        found = plan.grids(op.operands[0])[dimension]
-        return found if found is plan.free or found is not None and \
-            found.axes == plan.axes[result][dimension] else plan.free
+        return plan.followed(op.operands[0], dimension, plan.axes[result][dimension])
 
     def summed(self, plan: Plan, op: ir.Operation) -> dict[int, Grid]:
         """The dimensions of the updates whose parts are added up, as the updates are divided."""
         updates, found = op.operands[2], {}
         used = {a for g in plan.divided(op.results[0]).values() for a in g.axes}
         for u in self.places(op)[1]:
-            grid = plan.grids(updates)[u]
-            if grid is plan.free:
-                plan.grids(updates)[u] = grid = plan.at_rest(updates)[u]
+            grid = plan.chosen(updates, u)
             if grid is not None and not used & set(grid.axes):
                 found[u] = grid
                 used |= set(grid.axes)
@@ -164,22 +155,11 @@ class Scatter(Rule):
         new = program.view(updates, parts | {u: windows[d] for u, d in own.items() if d in windows}, where)
         axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in summed.values()))
         for u, grid in summed.items():
-            at = _nowhere_but_owned(program, at, batch[u], grid, shape_of(updates)[u], parts[u])
+            nowhere = ops.constant(-1, dtype_of(at), ())
+            (at,) = only_owned(program, [at], [nowhere], batch[u], grid, shape_of(updates)[u], parts[u])
         if axes:
             first = np.logical_and.reduce([g.first for g in summed.values()])
             mine = ops.compare(program.w.table(first), 1, "EQ")
             base = ops.select(mine, base, ops.constant(0, dtype_of(base), shape_of(base)))
         (made,) = program.clone(op, [base, at, new], [program.local_shape(result, windows)])
         return [program.result(result, program.w.combined(made, "add", axes) if axes else made)]
-
-
-def _nowhere_but_owned(program: LocalProgram, at: ir.Value, d: int, grid: Grid, extent: int,
-                       window: Window) -> ir.Value:
-    """Indices with -1, where nothing is updated, in place of those that a device does not own."""
-    owned = grid.owned(extent)
-    if ((owned.low == window.starts) & (owned.high == window.starts + window.length)).all():
-        return at
-    place, shape = program.w.places(window.starts, window.length), shape_of(at)
-    low, high = (ops.broadcast_in_dim(program.w.table(t), (window.length,), ()) for t in (owned.low, owned.high))
-    own = ops.broadcast_in_dim(ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT")), shape, (d,))
-    return ops.select(own, at, ops.constant(-1, dtype_of(at), shape))

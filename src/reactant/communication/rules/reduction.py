@@ -8,17 +8,13 @@ from jaxlib.mlir import ir
 from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, rule
-from reactant.communication.emission import Part
+from reactant.communication.emission import Part, between
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted, part_of, wanted_like
 from reactant.ir import attributes as attr
 from reactant.ir import ops
+from reactant.ir.bounds import combined_by
 from reactant.ir.types import dtype_of, shape_of
-
-SUMS = {"stablehlo.add": "add"}
-"""Reductions by one op that `all_reduce` does everywhere; NaN is lost there by maxima, and bits are not known."""
-FEW = 1 << 12
-"""Elements of partial results up to which all of them go to every device, to be reduced there."""
 
 
 @rule("reduce")
@@ -40,9 +36,7 @@ class Reduce(Rule):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         for d, r in self.kept(op).items():
             if r == dimension:
-                found = plan.grids(op.operands[0])[d]
-                return found if found is plan.free or found is not None and \
-                    found.axes == plan.axes[result][dimension] else plan.free
+                return plan.followed(op.operands[0], d, plan.axes[result][dimension])
         return None
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
@@ -98,11 +92,9 @@ def _joined(demands: Sequence[Demand | None]) -> Demand:
 
 def _reduced(plan: Plan, op: ir.Operation, kept: dict[int, int]) -> dict[int, Grid]:
     """The dimensions that are reduced and divided: as the first operand is."""
-    grids = plan.grids(op.operands[0])
-    for d, grid in enumerate(grids):
-        if grid is plan.free and d not in kept:
-            grids[d] = plan.at_rest(op.operands[0])[d]
-    return {d: g for d, g in enumerate(grids) if g is not None and d not in kept}
+    first = op.operands[0]
+    found = {d: plan.chosen(first, d) for d in range(len(shape_of(first))) if d not in kept}
+    return {d: g for d, g in found.items() if g is not None}
 
 
 def only_owned(program: LocalProgram, parts: list[ir.Value], starts: Sequence[ir.Value], d: int, grid: Grid,
@@ -112,28 +104,18 @@ def only_owned(program: LocalProgram, parts: list[ir.Value], starts: Sequence[ir
     if ((owned.low == window.starts) & (owned.high == window.starts + window.length)).all():
         return parts
     place, shape = program.w.places(window.starts, window.length), shape_of(parts[0])
-    low, high = (ops.broadcast_in_dim(program.w.table(t), (window.length,), ()) for t in (owned.low, owned.high))
-    own = ops.broadcast_in_dim(ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT")), shape, (d,))
+    own = ops.broadcast_in_dim(between(place, program.w.table(owned.low), program.w.table(owned.high)), shape, (d,))
     return [ops.select(own, x, ops.broadcast_in_dim(init, shape, ())) for x, init in zip(parts, starts, strict=True)]
 
 
 def _combined(program: LocalProgram, op: ir.Operation, made: Sequence[ir.Value], starts: Sequence[ir.Value],
               axes: tuple[str, ...]) -> list[ir.Value]:
     """The results of all devices along some axes in one."""
-    kind, shape = _single(op), shape_of(made[0])
-    if kind == "add" and dtype_of(made[0]).kind != "b" and _is_zero(op.operands[1]):
-        return [program.w.combined(made[0], kind, axes)]
+    shape = shape_of(made[0])
+    if combined_by(op) == "add" and dtype_of(made[0]).kind != "b" and _is_zero(op.operands[1]):
+        return [program.w.combined(made[0], "add", axes)]
     gathered = [program.w.gather(ops.reshape(m, (1, *shape)), 0, axes) for m in made]
     return program.reduced(op, gathered, starts)
-
-
-def _single(op: ir.Operation) -> str | None:
-    """The op that a reduction of one array is by."""
-    body = list(op.regions[0].blocks[0].operations)
-    if len(op.results) != 1 or len(body) != 2:
-        return None
-    return SUMS.get(body[0].operation.name) if set(body[0].operation.operands) == set(
-        op.regions[0].blocks[0].arguments) else None
 
 
 def _is_zero(init: ir.Value) -> bool:

@@ -94,8 +94,7 @@ class Mapped(Rule):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         for own, other in self.places(op).items():
             if other == dimension:
-                found = plan.grids(op.operands[0])[own]
-                return plan.free if found is None or found.axes != plan.axes[result][dimension] else found
+                return plan.followed(op.operands[0], own, plan.axes[result][dimension])
         return plan.free
 
     def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
@@ -179,9 +178,7 @@ class Reshape(Mapped):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         for own, (made, factor, divisor) in self.outer(op).items():
             if made == dimension:
-                found = plan.grids(op.operands[0])[own]
-                if found is plan.free:
-                    plan.grids(op.operands[0])[own] = found = plan.at_rest(op.operands[0])[own]
+                found = plan.chosen(op.operands[0], own)
                 if found is None or found.axes != plan.axes[result][dimension] \
                         or (found.begin % divisor).any() or (found.end % divisor).any():
                     return None

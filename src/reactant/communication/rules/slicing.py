@@ -12,8 +12,8 @@ from jaxlib.mlir import ir
 
 from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid, Span
-from reactant.communication.declare import Rule, rule
-from reactant.communication.emission import Part
+from reactant.communication.declare import Rule, alike, rule
+from reactant.communication.emission import Part, between
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Box, Plan, Wanted, whole
 from reactant.ir import attributes as attr
@@ -21,26 +21,20 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
 
-def _moved(grid: Grid | None, axes: tuple[str, ...], by: int, plan: Plan) -> Grid | None:
-    if grid is None or grid is plan.free or grid.axes != axes:
-        return plan.free
-    return grid.moved(by)
-
-
 @rule("slice")
 class Slice(Rule):
     """Elements `start + k * stride` of each dimension."""
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
-        for d in range(len(shape_of(op.results[0]))):
-            yield [(op.operands[0], d), (op.results[0], d)]
+        return alike(op.operands[0], op.results[0])
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         starts, _, strides = _slice(op)
-        own, by = plan.grids(op.operands[0])[dimension], strides[dimension]
-        found = _moved(own, plan.axes[result][dimension], -starts[dimension], plan)
-        return found if found is plan.free or found is None or by == 1 else \
-            found.mapped(-(-found.begin // by), -(-found.end // by))
+        found, by = plan.followed(op.operands[0], dimension, plan.axes[result][dimension]), strides[dimension]
+        if found is plan.free:
+            return found
+        found = found.moved(-starts[dimension])
+        return found if by == 1 else found.mapped(-(-found.begin // by), -(-found.end // by))
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         return shape_of(op.results[0])[dimension] == shape_of(op.operands[0])[dimension]
@@ -86,15 +80,14 @@ class Placing(Rule):
         raise NotImplementedError
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
-        for d in range(len(shape_of(op.results[0]))):
-            yield [(op.results[0], d), *((v, d) for v, _ in self.pieces(op))]
+        return alike(op.results[0], *(v for v, _ in self.pieces(op)))
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         found, most = plan.free, -1
         for value, at in self.pieces(op):
-            grid = _moved(plan.grids(value)[dimension], plan.axes[result][dimension], at[dimension], plan)
-            if grid is not plan.free and grid is not None and shape_of(value)[dimension] > most:
-                found, most = grid, shape_of(value)[dimension]
+            grid = plan.followed(value, dimension, plan.axes[result][dimension])
+            if grid is not plan.free and shape_of(value)[dimension] > most:
+                found, most = grid.moved(at[dimension]), shape_of(value)[dimension]
         return found
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
@@ -201,8 +194,8 @@ class Concatenate(Placing):
         turned = self.repeated(op)
         if turned is not None and dimension == attr.decode(op.attributes["dimension"]):
             rotated = shape_of(turned[0])[dimension] == shape_of(result)[dimension]     # goes with others of its shape
-            grid, by = plan.grids(turned[0])[dimension], 0 if rotated else -self._by(op)[dimension]
-            return _moved(grid, plan.axes[result][dimension], by, plan)
+            grid = plan.followed(turned[0], dimension, plan.axes[result][dimension])
+            return grid if rotated or grid is plan.free else grid.moved(-self._by(op)[dimension])
         return super().grid(plan, op, result, dimension)
 
     def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
@@ -260,7 +253,7 @@ class Update(Placing):
         return [(x, [0] * len(shape_of(x))), (update, starts)]
 
     def starts(self, op: ir.Operation) -> list[int] | None:
-        """Where the update goes; None where only the run knows."""
+        """Where the update goes; None where that is a run-time value."""
         x, update, *given = op.operands
         found = [ops.constant_value(s) for s in given]
         if any(s is None for s in found):
@@ -272,14 +265,12 @@ class Update(Placing):
         return self.starts(op) is not None and super().goes_round(op, dimension)
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
-        if self.starts(op) is not None:
-            return super().ties(op)
-        return ([(op.operands[0], d), (op.results[0], d)] for d in range(len(shape_of(op.results[0]))))
+        return alike(op.operands[0], op.results[0]) if self.starts(op) is None else super().ties(op)
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         if self.starts(op) is not None:
             return super().grid(plan, op, result, dimension)
-        return _moved(plan.grids(op.operands[0])[dimension], plan.axes[result][dimension], 0, plan)
+        return plan.followed(op.operands[0], dimension, plan.axes[result][dimension])
 
     def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
         if self.starts(op) is not None:
@@ -319,8 +310,7 @@ class Update(Placing):
             new = ops.dynamic_slice(new, [offset if e == d else zero for e in range(len(shape))],
                                     [shape[d] if e == d else n for e, n in enumerate(shape_of(new))])
             place = program.w.places(windows[d].starts, shape[d])
-            low, high = (ops.broadcast_in_dim(x, (shape[d],), ()) for x in (at, ops.add(at, extents[d])))
-            inside = ops.and_(ops.compare(place, low, "GE"), ops.compare(place, high, "LT"))
+            inside = between(place, at, ops.add(at, extents[d]))
             chosen = (d, inside) if chosen is None else \
                 (-1, ops.and_(_spread(chosen, shape), _spread((d, inside), shape)))
             starts.append(zero)
@@ -346,14 +336,13 @@ class Pad(Rule):
     """Room around and between the elements, filled with a number."""
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
-        for d in range(len(shape_of(op.results[0]))):
-            yield [(op.operands[0], d), (op.results[0], d)]
+        return alike(op.operands[0], op.results[0])
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         low, _, inside = _padding(op)
         by = inside[dimension] + 1
-        own = _moved(plan.grids(op.operands[0])[dimension], plan.axes[result][dimension], 0, plan)
-        if own is None or own is plan.free:
+        own = plan.followed(op.operands[0], dimension, plan.axes[result][dimension])
+        if own is plan.free:
             return own
         return own.mapped(own.begin * by + low[dimension], own.end * by + low[dimension])
 

@@ -9,12 +9,13 @@ from jaxlib.mlir import ir
 from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, rule
-from reactant.communication.emission import Part
+from reactant.communication.emission import Part, between
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
+from reactant.ir.bounds import combined_by
 from reactant.ir.types import shape_of
 from reactant.records import dataclass
 
@@ -80,11 +81,8 @@ class Windows(Rule):
 
     def kind(self, op: ir.Operation) -> str | None:
         """The op that a window is reduced by."""
-        block = op.regions[0].blocks[0]
-        body = list(block.operations)
-        name = body[0].operation.name.removeprefix("stablehlo.")
-        return name if len(body) == 2 and name in RUNNING and set(body[0].operation.operands) == set(
-            block.arguments) else None
+        name = combined_by(op)
+        return name if name in RUNNING else None
 
     def ran(self, plan: Plan, op: ir.Operation) -> dict[int, int]:
         """The divided dimensions along which windows are running: 1 from the beginning, -1 from the end."""
@@ -99,9 +97,8 @@ class Windows(Rule):
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         if dimension not in self.followed(op):
             return None
-        found = plan.grids(op.operands[0])[dimension]
-        return found if found is not None and found is not plan.free and \
-            found.axes == plan.axes[result][dimension] else plan.at_rest(result)[dimension]
+        found = plan.followed(op.operands[0], dimension, plan.axes[result][dimension])
+        return plan.at_rest(result)[dimension] if found is plan.free else found
 
     def movable(self, plan: Plan, op: ir.Operation) -> bool:
         return not self.ran(plan, op)
@@ -159,8 +156,7 @@ class Windows(Rule):
             return only_owned(program, [x], [start], d, grid, extent, w)[0]
         if not ((w.starts < 0) | (w.starts + w.length > extent)).any():
             return x
-        place, shape = program.w.places(w.starts, w.length), shape_of(x)
-        inside = ops.and_(ops.compare(place, 0, "GE"), ops.compare(place, extent, "LT"))
+        shape, inside = shape_of(x), between(program.w.places(w.starts, w.length), 0, extent)
         return ops.select(ops.broadcast_in_dim(inside, shape, (d,)), x, ops.broadcast_in_dim(start, shape, ()))
 
     def _with_others(self, program: LocalProgram, op: ir.Operation, made: ir.Value, x: ir.Value, start: ir.Value,
