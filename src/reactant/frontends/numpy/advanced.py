@@ -9,6 +9,7 @@ Masks known only at run time go to `masked`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -457,13 +458,26 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
         source = as_value(value, dtypes[1])
         updates = st.broadcast(ops.reshape(source, fitted(shape_of(source), chosen.result)), chosen.result)
     combine = combiner(ufunc, tensor.dtype, dtypes)
-    if combine is None:
+    if combine is None and _rounds_late(ufunc, tensor, dtypes):
+        wide = replace(chosen, view=Tensor.of_value(cast(chosen.view.value(), dtypes[0]), ARRAY))
+        chosen.view.assign(cast(_combined(ufunc, wide, updates, _COMBINE[ufunc]), tensor.dtype))
+    elif combine is None:
         chosen.view.assign(_one_by_one(ufunc, chosen, updates, dtypes))
-        return
-    updates = cast(updates, tensor.dtype)       # integers of other widths wrap alike
-    if ufunc is np.subtract:
-        updates = ops.negate(updates)
-    chosen.view.assign(write(chosen, updates, combine, unique=is_unique(chosen)))
+    else:
+        updates = cast(updates, tensor.dtype)       # integers of other widths wrap alike
+        chosen.view.assign(_combined(ufunc, chosen, updates, combine))
+
+
+def _combined(ufunc: np.ufunc, chosen: Selection, updates: ir.Value, combine: str) -> ir.Value:
+    """What a scatter makes of a view."""
+    return write(chosen, ops.negate(updates) if ufunc is np.subtract else updates, combine, unique=is_unique(chosen))
+
+
+def _rounds_late(ufunc: np.ufunc, tensor: Tensor, dtypes: tuple[np.dtype, ...]) -> bool:
+    """Whether sums of wider floats are to be narrowed once: on a mesh, where parts of them are added in any order, and
+    one by one would take all updates to all devices."""
+    return (current_trace().spread and ufunc in (np.add, np.subtract) and len(set(dtypes)) == 1
+            and dtypes[0].kind == tensor.dtype.kind and dtypes[0].kind in "fc")
 
 
 def combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> str | None:
