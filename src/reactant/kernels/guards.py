@@ -26,6 +26,11 @@ def normalise_guards(module: ir.Module) -> ir.Module:
     return module
 
 
+def _signed(value: int, turns: int) -> int:
+    """The signed number of these bits, of which there are log2(turns)."""
+    return (value + turns // 2) % turns - turns // 2
+
+
 class Guards(Rewriter, Builder):
     """Copies a function, comparisons and conditions written as above."""
 
@@ -92,13 +97,41 @@ class Guards(Rewriter, Builder):
         left, right = self.mapped(op.operands)
         name = NAMES[ir.IntegerAttr(op.attributes["predicate"]).value]
         kind = left.type
-        if name.startswith("u") or kind not in (self.i32, self.i64):
+        if kind not in (self.i32, self.i64):
             return False
+        if name.startswith("u"):
+            return self.interval(op, name, left, right)
         sides = [self.readable(v) for v in (left, right)]
         if None in sides or not any(sides):
             return False
         self.values[op.results[0]] = self.compare(name, self.as_index(left), self.as_index(right))
         return True
+
+    def interval(self, op: ir.Operation, name: str, left: ir.Value, right: ir.Value) -> bool:
+        """`(unsigned)(t - 1021) >= -1018`, which LLVM makes of `t >= 3 && t < 1021`: two comparisons again."""
+        limit, turns = constant_of(right), 1 << left.type.width
+        if limit is None:
+            return False
+        first, last = {"ult": (0, limit), "ule": (0, limit + 1), "uge": (limit, 0), "ugt": (limit + 1, 0)}[name]
+        length = (last - first) % turns
+        added = self.producer(left, "arith.addi")
+        number = constant_of(added.operands[1]) if added is not None else None
+        if added is not None and number is not None:
+            left, first = added.operands[0], first - number
+        if not self.readable(left) or not length:
+            return False
+        inside = _signed(first, turns)
+        outside, x = _signed(first + length, turns), self.as_index(left)
+        if inside + length <= turns // 2:
+            sides = self.compare("sge", x, self.index(inside)), self.compare("slt", x, self.index(inside + length))
+            self.values[op.results[0]] = self.create("arith.andi", self.i1, *sides)
+            return True
+        if outside + turns - length <= turns // 2:
+            sides = self.compare("slt", x, self.index(outside)), self.compare(
+                "sge", x, self.index(outside + turns - length))
+            self.values[op.results[0]] = self.create("arith.ori", self.i1, *sides)
+            return True
+        return False
 
     def readable(self, value: ir.Value, depth: int = 8) -> bool | None:
         """Whether an integer is an index in disguise: True; a constant or a value of its own: False; else None."""
