@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.differentiate.activity import captured
 from reactant.differentiate.division import divided
 from reactant.differentiate.forward import jvp
 from reactant.ir import modules, ops
@@ -55,7 +54,7 @@ def late_loops(module, extra):
     block = modules.function(module).regions[0].blocks[0]
     late, found = set(list(block.arguments)[len(block.arguments) - extra:]), []
     for op in list(block.operations)[:-1]:
-        if any(v in late for v in [*op.operands, *captured(op.operation)]):
+        if any(v in late for v in [*op.operands, *modules.captured(op.operation)]):
             late.update(op.results)
             if op.operation.name == "stablehlo.while":
                 found.append(op.operation)

@@ -112,7 +112,7 @@ class LocalProgram:
 
     def on_whole(self, op: ir.Operation) -> list[Part]:
         """An op as it is, on whole operands."""
-        mapping = {v: self.view(v, {}, self.plan.everyone) for v in {*op.operands, *captured(op)}}
+        mapping = {v: self.view(v, {}, self.plan.everyone) for v in {*op.operands, *modules.captured(op)}}
         copy = modules.clone_with(op, dict(mapping))
         return [Part(v, (None,) * len(shape_of(v))) for v in copy.results]
 
@@ -122,8 +122,9 @@ class LocalProgram:
         types = [tensor_type(s, dtype_of(r)) for s, r in zip(shapes, op.results, strict=True)]
         made = ir.Operation.create(op.name, results=types, operands=list(operands), attributes={
             **{a: op.attributes[a] for a in op.attributes}, **(attributes or {})}, regions=len(op.regions))
+        around = {v: self.view(v, {}, self.plan.everyone) for v in modules.captured(op)}
         for region, old in zip(made.regions, op.regions, strict=True):
-            _copy_region(region, old)
+            _copy_region(region, old, around)
         return list(made.results)
 
     def reduced(self, op: ir.Operation, inputs: Sequence[ir.Value], inits: Sequence[ir.Value]) -> list[ir.Value]:
@@ -208,7 +209,7 @@ class Levels:
     def _read(self, op: ir.Operation) -> set[ir.Value]:
         """What an op reads: some rules read what their operands are parts of."""
         asked = self.plan.asked.get(op.results[0], set()) if len(op.results) else set()
-        return {*op.operands, *captured(op), *asked}
+        return {*op.operands, *modules.captured(op), *asked}
 
     def _after(self, value: ir.Value, reader: ir.Operation) -> int:
         value = self.plan.axes.resolved(value)
@@ -228,31 +229,11 @@ def boxed(x: ir.Value, box: Sequence[tuple[int, int] | None]) -> ir.Value:
     return x
 
 
-def captured(op: ir.Operation) -> list[ir.Value]:
-    """Values from around an op that its regions read."""
-    if not len(op.regions):
-        return []
-    inside: set[ir.Value] = set()
-    read: list[ir.Value] = []
-    for region in op.regions:
-        for block in region:
-            inside.update(block.arguments)
-    for each in modules.walk(op):
-        inside.update(each.results)
-        for region in each.regions:
-            for block in region:
-                inside.update(block.arguments)
-        read += each.operands
-    return [v for v in dict.fromkeys(read) if v not in inside]
-
-
-def _copy_region(into: ir.Region, old: ir.Region) -> None:
+def _copy_region(into: ir.Region, old: ir.Region, around: Mapping[ir.Value, ir.Value]) -> None:
     for block in old:
         types = [a.type for a in block.arguments]
         made = into.blocks.append(*types, arg_locs=[ir.Location.unknown()] * len(types))
-        mapping = dict(zip(block.arguments, made.arguments, strict=True))
+        mapping = {**around, **dict(zip(block.arguments, made.arguments, strict=True))}
         with ir.InsertionPoint(made):
             for op in block.operations:
                 modules.clone_with(op.operation, mapping)
-
-

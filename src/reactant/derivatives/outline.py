@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from reactant import signature as sig
 from reactant.api import Jitted
 from reactant.differentiate import requests
-from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.activity import block_ops
 from reactant.differentiate.requests import Request
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends import branches, calls, source_map
@@ -377,7 +377,7 @@ def call_of(function: Any) -> Callable:
 def _as_function(module: ir.Module, scratch: ir.Operation, block: ir.Block, arguments: list[ir.Value],
                  name: str) -> tuple[str, list[ir.Value]]:
     """A private function with the content of `block`, and its operands: `arguments`, then what it captures."""
-    outside = captured(scratch)
+    outside = modules.captured(scratch)
     constants = [v for v in outside if ops.constant_value(v) is not None]
     others = [v for v in outside if ops.constant_value(v) is None]
 

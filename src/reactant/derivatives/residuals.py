@@ -26,7 +26,7 @@ from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.linear import prepared, primal_of, tangent_tree
 from reactant.derivatives.outline import Slot, as_floating, filled, leaves_of
 from reactant.differentiate import requests
-from reactant.differentiate.activity import BRANCHES, block_ops, blocks_of, captured
+from reactant.differentiate.activity import BRANCHES, block_ops, blocks_of
 from reactant.differentiate.division import divided
 from reactant.differentiate.forward import finish, new_function
 from reactant.errors import ReactantError
@@ -249,7 +249,7 @@ def _split_branches(block: ir.Block, late: set[ir.Value]) -> None:
     """Make two of each conditional of which only some results depend on `late`, which learns all values that do: rules
     have put the outputs' and the derivative's branches together where they have one condition."""
     for op in block_ops(block)[0]:
-        if not any(v in late for v in [*op.operands, *captured(op)]):
+        if not any(v in late for v in [*op.operands, *modules.captured(op)]):
             continue
         if op.name not in BRANCHES:
             late.update(op.results)
@@ -284,7 +284,7 @@ def _part_of_branches(op: ir.Operation, chosen: Sequence[int]) -> ir.Operation:
         kept = []
         for inner in reversed(body):
             if any(r in wanted for r in inner.results):
-                wanted.update(inner.operands, captured(inner))
+                wanted.update(inner.operands, modules.captured(inner))
                 kept.append(inner)
         mapping: dict[ir.Value, ir.Value] = {}
         with ir.InsertionPoint(region.blocks.append()):
@@ -336,7 +336,7 @@ class _Late:
         self._seen: set[ir.Value] = set()
         self._late = late
         for op in delayed:
-            for value in [*op.operands, *captured(op)]:
+            for value in [*op.operands, *modules.captured(op)]:
                 self._need(value)
         for value in results:
             self._need(value)

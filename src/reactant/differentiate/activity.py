@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import CONSTANT, differentiable
 from reactant.differentiate.requests import STOP, target_of
-from reactant.ir import modules, ops
+from reactant.ir import ops
 from reactant.ir.types import dtype_of
 
 BRANCHES = ("stablehlo.if", "stablehlo.case")
@@ -54,22 +54,6 @@ def active_values(block: ir.Block, arguments: Iterable[ir.Value], results: Itera
     useful = {r for r in results if differentiable(r)}
     _use(block, useful)
     return varied & useful
-
-
-def captured(op: ir.Operation) -> list[ir.Value]:
-    """Values used in the regions of an op and defined outside of it, in order of first use."""
-    inside: set[ir.Value] = set()
-    found: dict[ir.Value, None] = {}
-    for block in blocks_of(op):
-        inside.update(block.arguments)
-    for child in modules.walk(op):
-        for region in child.regions:
-            for block in region:
-                inside.update(block.arguments)
-        inside.update(child.results)
-    for child in modules.walk(op):
-        found.update(dict.fromkeys(operand for operand in child.operands if operand not in inside))
-    return list(found)
 
 
 def _has_bits(value: ir.Value) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate import reverse
-from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.activity import block_ops
 from reactant.differentiate.forward import finish, new_function
 from reactant.differentiate.requests import copied, in_all_directions
 from reactant.differentiate.structure import Pattern, Structure
@@ -103,7 +103,7 @@ def _ends(body: Sequence[ir.Operation], returned: Sequence[ir.Value], moved: Map
     found: dict[ir.Value, None] = {}
     for op in body:
         if not any(r in moved for r in op.results):
-            read = [*op.operands, *captured(op)] if len(op.regions) else list(op.operands)
+            read = [*op.operands, *modules.captured(op)] if len(op.regions) else list(op.operands)
             found.update(dict.fromkeys(v for v in read if v in moved))
     found.update(dict.fromkeys(v for v in returned if v in moved))
     return list(found)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.activity import BRANCHES, LOOP, block_ops, blocks_of, captured
+from reactant.differentiate.activity import BRANCHES, LOOP, block_ops, blocks_of
 from reactant.differentiate.caches import nbytes
 from reactant.differentiate.forward import finish, new_function
 from reactant.differentiate.loops import LARGE, LoopScope
@@ -57,7 +57,7 @@ def _spread(block: ir.Block, found: set[ir.Value]) -> None:
             for inner in blocks_of(op):
                 _spread(inner, found)
                 found.update(r for r, v in zip(op.results, block_ops(inner)[1], strict=True) if v in found)
-        elif any(v in found for v in [*op.operands, *captured(op)]):
+        elif any(v in found for v in [*op.operands, *modules.captured(op)]):
             found.update(op.results)
             for inner in blocks_of(op):
                 found.update(inner.arguments)
@@ -149,7 +149,7 @@ class _Division:
                         self._whole(op, scope, moved)
 
     def _whole(self, op: ir.Operation, scope: Any, moved: dict[ir.Value, ir.Value]) -> None:
-        mapping = {v: self.value(v, scope, moved) for v in dict.fromkeys([*op.operands, *captured(op)])}
+        mapping = {v: self.value(v, scope, moved) for v in dict.fromkeys([*op.operands, *modules.captured(op)])}
         modules.clone_with(op, mapping)
         moved.update({r: mapping[r] for r in op.results})
 

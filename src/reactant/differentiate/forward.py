@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import determinants, factors, requests, roots, signs, smooth, spectral
-from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured
+from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
 from reactant.differentiate.prepare import SOLUTION, prepared
 from reactant.differentiate.requests import target_of
@@ -166,7 +166,7 @@ class Forward:
         def test(*arguments: ir.Value) -> list[ir.Value]:
             tests, returned = block_ops(condition)
             mapping = dict(zip(condition.arguments, arguments, strict=False))
-            mapping.update({v: self.primal[v] for v in captured(op) if v in self.primal})
+            mapping.update({v: self.primal[v] for v in modules.captured(op) if v in self.primal})
             for each in tests:
                 modules.clone_with(each, mapping)
             return [mapping.get(v, v) for v in returned]

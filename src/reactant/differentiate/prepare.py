@@ -25,7 +25,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate import determinants, factors, roots, signs, smooth, spectral
-from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.activity import block_ops
 from reactant.differentiate.declare import NATIVE_FORMS, attributes_of, native_name
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
@@ -68,7 +68,7 @@ WITH_BODIES = {f"stablehlo.{name}" for name in ("sort", "reduce", "reduce_window
 
 
 def _constants_inside(op: ir.Operation) -> None:
-    outside = [value for value in captured(op) if ops.constant_value(value) is not None]
+    outside = [value for value in modules.captured(op) if ops.constant_value(value) is not None]
     for region in op.regions:
         block = region.blocks[0]
         with ir.InsertionPoint.at_block_begin(block):

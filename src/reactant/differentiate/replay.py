@@ -18,7 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate import masks
-from reactant.differentiate.activity import block_ops, blocks_of, captured
+from reactant.differentiate.activity import block_ops, blocks_of
 from reactant.differentiate.adjoints import Adjoints
 from reactant.differentiate.declare import zeros
 from reactant.differentiate.loops import Carried, extend, put, row_of
@@ -68,7 +68,7 @@ class Replayed:
         self.sweep, self.loop, self.scope, self.adjoint, self.slots = sweep, loop, scope, adjoint, slots
         self.block = blocks_of(loop)[1]
         self.active = [i for i, a in enumerate(self.block.arguments) if a in sweep.active]
-        self.outer = [v for v in captured(loop) if v in sweep.active]
+        self.outer = [v for v in modules.captured(loop) if v in sweep.active]
         self.changed: set[ir.Value] = set()
         """Those of `outer` to whose adjoints a turn adds."""
         self.turns: ir.Value | None = None

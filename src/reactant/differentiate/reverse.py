@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import masks, requests
-from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, captured, is_bent
+from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of, is_bent
 from reactant.differentiate.adjoints import Adjoints
 from reactant.differentiate.checkpoint import Policy, measures, number_loops, restructure
 from reactant.differentiate.declare import (
@@ -171,7 +171,7 @@ class Reverse:
         """Sweep over an op that has code of its own: where nothing was chosen of its results, it adds nothing."""
         unchosen = masks.common([adjoint[r] for r in op.results if r in adjoint])
         varied = [] if isinstance(unchosen, bool) else \
-            [v for v in dict.fromkeys([*op.operands, *captured(op)]) if v in self.active]
+            [v for v in dict.fromkeys([*op.operands, *modules.captured(op)]) if v in self.active]
         adjoint.settle(varied)
         before = {v: adjoint.get(v) for v in varied}
         masks.forget()
@@ -244,7 +244,7 @@ class Reverse:
 
     def _branches(self, op: ir.Operation, scope: Any, adjoint: Adjoints) -> None:
         """The same choice; each branch computes again what its adjoint needs, and finds what is dear to compute."""
-        outer = [v for v in captured(op) if v in self.active]
+        outer = [v for v in modules.captured(op) if v in self.active]
         adjoint.settle([*outer, *op.results])
         scopes: list[BranchScope] = []
         changed: set[ir.Value] = set()
@@ -288,7 +288,7 @@ class Reverse:
         block = blocks_of(op)[1]
         body, returned = block_ops(block)
         carried = [i for i, a in enumerate(block.arguments) if a in self.active]
-        outer = [v for v in captured(op) if v in self.active]
+        outer = [v for v in modules.captured(op) if v in self.active]
         scopes: list[LoopScope] = []
         changed: set[ir.Value] = set()
         early = None if bound.exact else stand_in(tensor_type((), np.dtype(np.int64)))

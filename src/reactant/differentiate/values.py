@@ -14,7 +14,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.differentiate import masks
-from reactant.differentiate.activity import block_ops, captured
+from reactant.differentiate.activity import block_ops
 from reactant.ir import modules
 
 STAND_IN = "stablehlo.optimization_barrier"
@@ -173,7 +173,7 @@ class Needed:
 
 def reads(op: ir.Operation) -> list[ir.Value]:
     """What an op reads, in its regions too."""
-    return [*op.operands, *captured(op)] if len(op.regions) else list(op.operands)
+    return [*op.operands, *modules.captured(op)] if len(op.regions) else list(op.operands)
 
 
 def behind(body: Sequence[ir.Operation], values: Iterable[ir.Value], known: dict[ir.Value, ir.Value],

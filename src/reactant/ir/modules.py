@@ -113,6 +113,20 @@ def walk(module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
                     yield from walk(op.operation)
 
 
+def captured(op: ir.Operation) -> list[ir.Value]:
+    """Values used in the regions of an op and defined outside of it, in order of first use."""
+    if not len(op.regions):
+        return []
+    inside: set[ir.Value] = {a for region in op.regions for block in region for a in block.arguments}
+    found: dict[ir.Value, None] = {}
+    for child in walk(op):
+        inside.update(child.results)
+        inside.update(a for region in child.regions for block in region for a in block.arguments)
+    for child in walk(op):
+        found.update(dict.fromkeys(operand for operand in child.operands if operand not in inside))
+    return list(found)
+
+
 def ops_called(name: str, module: ir.Module | ir.Operation) -> Iterator[ir.Operation]:
     """The ops of one name inside, at any depth, in program order: `walk` for who looks for few among many."""
     for region in operation(module).regions:
