@@ -43,6 +43,15 @@ class Grid:
         """Blocks of the same devices with other borders."""
         return Grid(self.axes, begin, end, self.first, self.last)
 
+    def mirrored(self, extent: int) -> Grid:
+        """The blocks of an array in reverse."""
+        return Grid(self.axes, extent - self.end, extent - self.begin, self.last, self.first)
+
+    @property
+    def descends(self) -> bool:
+        """Whether the first element is on the last device."""
+        return int(np.argmax(self.first)) > int(np.argmax(self.last))
+
     def owned(self, extent: int) -> Span:
         """What each device owns of an array: every element is owned once for each place along the other axes."""
         low = np.where(self.first, 0, np.clip(self.begin, 0, extent))

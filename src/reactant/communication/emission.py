@@ -107,11 +107,25 @@ class Writer:
     def gather(self, x: ir.Value, dimension: int, axes: Sequence[str]) -> ir.Value:
         """The parts of all devices along some axes, one after the other."""
         shape, dtype = shape_and_dtype(x.type)
+        if dimension and set(shape[:dimension]) == {1}:     # XLA:CPU (0.10.2) cannot transform what lies otherwise
+            found = self.gather(ops.reshape(x, shape[dimension:]), 0, axes)
+            return ops.reshape(found, shape[:dimension] + shape_of(found))
         shape = tuple(n * self.mesh.size(tuple(axes)) if d == dimension else n for d, n in enumerate(shape))
         return creation.create(
             "stablehlo.all_gather", [tensor_type(shape, dtype)], [x],
             {"all_gather_dim": attr.integer(dimension), "channel_handle": self._handle(),
              "use_global_device_ids": attr.parse("unit"),
+             "replica_groups": attr.integer_matrix(tuple(map(tuple, self.groups(axes).tolist())))}).result
+
+    def transposed(self, x: ir.Value, axes: Sequence[str], split: int, joined: int) -> ir.Value:
+        """`all_to_all`: devices along some axes get one part each of dimension `split`, of all parts of `joined`."""
+        shape, count = list(shape_of(x)), self.mesh.size(tuple(axes))
+        shape[split] //= count
+        shape[joined] *= count
+        return creation.create(
+            "stablehlo.all_to_all", [tensor_type(tuple(shape), dtype_of(x))], [x],
+            {"split_dimension": attr.integer(split), "concat_dimension": attr.integer(joined),
+             "split_count": attr.integer(count), "channel_handle": self._handle(),
              "replica_groups": attr.integer_matrix(tuple(map(tuple, self.groups(axes).tolist())))}).result
 
     def combined(self, x: ir.Value, name: str, axes: Sequence[str]) -> ir.Value:
@@ -124,6 +138,17 @@ class Writer:
         ops.fill_region(op.regions[0], [scalar, scalar], lambda a, b: [
             creation.create(f"stablehlo.{name}", [scalar], [a, b]).result])
         return op.results[0]
+
+    def united(self, x: ir.Value, own: ir.Value, axes: Sequence[str]) -> ir.Value:
+        """What devices have of an array, each element of which one of them has (`own`): as bits, of which the others
+        add none."""
+        dtype = dtype_of(x)
+        if dtype.kind == "c":
+            return ops.complex(*(self.united(part, own, axes) for part in (ops.real(x), ops.imag(x))))
+        bits = np.dtype(f"u{dtype.itemsize}")
+        given = ops.convert(x, bits) if dtype.kind == "b" else ops.bitcast_convert(x, bits)
+        found = self.combined(ops.select(own, given, ops.constant(0, bits, shape_of(x))), "add", axes)
+        return ops.convert(found, bool) if dtype.kind == "b" else ops.bitcast_convert(found, dtype)
 
 
 def between(place: ir.Value, low: ir.Value | int, high: ir.Value | int) -> ir.Value:

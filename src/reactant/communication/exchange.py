@@ -5,7 +5,7 @@ What goes the same way along the same axes travels together, arrays of one dtype
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 import numpy as np
@@ -91,7 +91,7 @@ def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
         for k, each in enumerate(turn.rounds):
             way = each.source.tobytes() + each.gets.tobytes() if each.hop == FROM_ONE else b""
             groups.setdefault((each.hop, dtype_of(turn.value), way), []).append((turn, k))
-    for (hop, _, _), sent in groups.items():
+    for (hop, _, _), sent in _merged(groups):
         pieces = [_piece(w, turn, turn.rounds[k]) for turn, k in sent]
         if hop > 0:
             slots, pieces = _overlaid(w, [turn.rounds[k] for turn, k in sent], pieces)
@@ -107,6 +107,31 @@ def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
             pieces = _together(w, pieces, pairs)
         for (turn, k), slot in zip(sent, slots, strict=True):
             turn.arrived[k] = pieces[slot]
+
+
+_Key = tuple[int, np.dtype, bytes]
+
+
+def _merged(groups: Mapping[_Key, list[tuple[_Turn, int]]]) -> list[tuple[_Key, list[tuple[_Turn, int]]]]:
+    """Messages of the same shapes that go different ways in one, where no device sends or gets two."""
+    found: list[tuple[_Key, list[tuple[_Turn, int]], list, np.ndarray, np.ndarray]] = []
+    for key, sent in groups.items():
+        rounds_ = [turn.rounds[k] for turn, k in sent]
+        sends, gets = (np.logical_or.reduce(each) for each in zip(*((r.sends(), r.gets) for r in rounds_), strict=True))
+        shapes = sorted(_shape(turn, r) for (turn, _), r in zip(sent, rounds_, strict=True))
+        for k, (other, others, alike, s, g) in enumerate(found):
+            if key[0] > 0 and other[0] > 0 and key[1] == other[1] and shapes == alike \
+                    and not (s & sends | g & gets).any():
+                found[k] = other, others + sent, alike, s | sends, g | gets
+                break
+        else:
+            found.append((key, sent, shapes, sends, gets))
+    return [(key, sent) for key, sent, *_ in found]
+
+
+def _shape(turn: _Turn, each: Round) -> tuple[int, ...]:
+    """Of what is sent in a round."""
+    return tuple(each.most if d == turn.dimension else n for d, n in enumerate(shape_of(turn.value)))
 
 
 def _piece(w: Writer, turn: _Turn, each: Round) -> ir.Value:
@@ -201,20 +226,41 @@ def gathered(w: Writer, plan: Plan, value: ir.Value, part: Part, dimensions: fro
     """A value of which every device has all of some dimensions."""
     found, starts = part.value, list(part.starts)
     for d in sorted(dimensions):
-        grid, extent = plan.grids(value)[d], shape_of(value)[d]
-        assert isinstance(grid, Grid) and starts[d] is not None
+        grid, extent, begin = plan.grids(value)[d], shape_of(value)[d], starts[d]
+        assert isinstance(grid, Grid) and begin is not None
         owned = grid.owned(extent)
-        begin, length = part_of(grid, owned)
-        own = w.window(found, d, begin - starts[d], length, owned.some)
-        found = _in_order(w.gather(own, d, grid.axes), d, _runs(w, grid, owned, begin, length)) if extent else own
+        first, length = part_of(grid, owned)
+        if not extent:
+            found = w.window(found, d, first - begin, length, owned.some)
+        elif 2 * extent < length * w.mesh.size(grid.axes):
+            found = _from_few(w, found, d, grid, owned, begin, extent)
+        else:
+            own = w.window(found, d, first - begin, length, owned.some)
+            found = _in_order(w.gather(own, d, grid.axes), d, _runs(w, grid, owned, first, length))
         starts[d] = None
     return Part(found, tuple(starts))
+
+
+def _from_few(w: Writer, x: ir.Value, d: int, grid: Grid, owned: Span, begin: np.ndarray, extent: int) -> ir.Value:
+    """All of a dimension of which most devices have nothing. One who has all of it tells the others."""
+    x = w.window(x, d, -begin, extent, owned.some)
+    if (owned.only(owned.some).high[owned.some] - owned.low[owned.some] == extent).all():
+        everyone, groups = np.ones(w.mesh.devices, np.int64), w.groups(grid.axes)
+        source = np.empty(w.mesh.devices, np.int64)
+        for group in groups:
+            source[group] = group[owned.some[group]][0]
+        told = Round(FROM_ONE, 0 * everyone, 0 * everyone, extent * (source != np.arange(len(source))), source)
+        for pairs, gets in steps(w.mesh, grid.axes, told):
+            x = ops.select(ops.compare(w.table(gets), 1, "EQ"), w.permute(x, pairs), x)
+        return x
+    own = between(ops.iota((extent,), np.int64, 0), w.table(owned.low), w.table(owned.high))
+    return w.united(x, ops.broadcast_in_dim(own, shape_of(x), (d,)), grid.axes)
 
 
 def _runs(w: Writer, grid: Grid, owned: Span, begin: np.ndarray, length: int) -> list[tuple[int, int]]:
     """[begin, end) in what was gathered of all elements, in order."""
     found: list[tuple[int, int]] = []
-    for place, device in enumerate(w.groups(grid.axes)[0]):
+    for place, device in sorted(enumerate(w.groups(grid.axes)[0]), key=lambda each: int(owned.low[each[1]])):
         low, high = int(owned.low[device]), int(owned.high[device])
         if high > low:
             at = place * length + low - int(begin[device])

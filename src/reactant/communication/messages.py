@@ -64,6 +64,8 @@ def rounds(mesh: MeshShape, grid: Grid, extent: int, needed: Span, cyclic: bool,
     rest = positions(mesh, tuple(a for a in mesh.names if a not in grid.axes))
     device = np.empty((int(rest.max()) + 1, count), np.int64)
     device[rest, place] = np.arange(mesh.devices)
+    for row in device:      # by what they own: an array in reverse begins on the last one
+        row[:] = row[np.lexsort((owned.high[row], owned.low[row]))]
     found: dict[tuple[int, int], Round] = {}
     for target in np.flatnonzero(needed.some):
         seen: dict[int, int] = {}
@@ -76,7 +78,7 @@ def rounds(mesh: MeshShape, grid: Grid, extent: int, needed: Span, cyclic: bool,
                     break
                 if end <= begin:
                     continue
-                hop = (int(place[target]) - p) % count
+                hop = int(place[target] - place[row[p]]) % count
                 number = seen[hop] = seen.get(hop, -1) + 1
                 turn = found.get((hop, number))
                 if turn is None:

@@ -7,7 +7,7 @@ there: the arguments of the program or of a loop's body. A value whose parts wou
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
 
@@ -18,13 +18,17 @@ from reactant.communication.axes import Axes
 from reactant.communication.blocks import Demand, Grid, Span, positions
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import MeshShape
-from reactant.ir import ops
-from reactant.ir.types import shape_of
+from reactant.ir import modules, ops
+from reactant.ir.types import dtype_of, shape_of, size
+from reactant.loopnests.worth import HOLDERS
 from reactant.records import dataclass
 
 SMALL = 4
 """Elements by which a part may always exceed a block."""
 
+
+REARRANGE = {f"stablehlo.{n}" for n in ("reshape", "transpose", "broadcast_in_dim", "pad")}
+"""Ops that only put elements elsewhere."""
 
 Box = tuple[tuple[int, int], ...]
 """[begin, end) of each dimension; all of it where that is divided."""
@@ -75,6 +79,8 @@ class Placed:
     """The first op that reads what devices do not own."""
     gathered: set[frozenset[int]] = field(default_factory=set)
     """Which dimensions are wanted as a whole, by whom."""
+    parted: bool = False
+    """Whether somebody wants parts in these blocks."""
 
 
 class Plan:
@@ -122,6 +128,11 @@ class Plan:
         found = self.grids(operand)[dimension]
         return found if found is not None and found.axes == axes else self.free
 
+    def first_followed(self, operands: Iterable[ir.Value], dimension: int, axes: tuple[str, ...]) -> Grid:
+        """The blocks of the first operand that these axes divide, rather of one that is not in reverse; else `free`."""
+        found = [g for v in operands if (g := self.followed(v, dimension, axes)) is not self.free]
+        return next((g for g in found if not g.descends), found[0] if found else self.free)
+
     def chosen(self, value: ir.Value, dimension: int) -> Grid | None:
         """The blocks of a dimension; where any would do, those at rest from now on."""
         grids = self.grids(value)
@@ -154,15 +165,15 @@ class Plan:
                 placed.grids[d] = wanted[d].grid if d in wanted and wanted[d].grid is not self.free else None \
                     if made_anywhere(value) else Grid.at_rest(self.mesh, self.axes[value][d], extents[d])
             elif grid is not None and d not in wanted and made_anywhere(value):
-                placed.grids[d] = None
-                for demand in filter(None, (placed.demand, *(s for _, s in placed.sections + placed.direct))):
-                    demand.spans.pop(d, None)
+                self._undivide(placed, [d])
         gathered = frozenset(d for d, g in enumerate(placed.grids)
                              if g is not None and (d not in wanted or wanted[d].grid.axes != g.axes))
         if gathered:
             where, box = self.everyone, None
             if not self._probing:
                 placed.gathered.add(gathered)
+        else:
+            placed.parted = True
         spans = {}
         for d, grid in enumerate(placed.grids):
             if grid is not None:
@@ -207,6 +218,8 @@ class Plan:
         demand = placed.demand
         if demand is None or not demand.spans:
             return demand
+        if not placed.parted and len(placed.gathered) == 1 and _grows(self, value):
+            self._undivide(placed, placed.gathered.pop())
         owned, extents = self.owned(value), shape_of(value)
         # around the end only where that is asked for
         for each in (demand, *(s for _, s in placed.sections)):
@@ -225,6 +238,14 @@ class Plan:
         if apart:
             placed.moved, placed.demand = True, owned
         return placed.demand
+
+    @staticmethod
+    def _undivide(placed: Placed, dimensions: Collection[int]) -> None:
+        """Have every device compute all of some dimensions."""
+        for d in dimensions:
+            placed.grids[d] = None
+            for demand in filter(None, (placed.demand, *(s for _, s in placed.sections + placed.direct))):
+                demand.spans.pop(d, None)
 
     def plan_block(self, block: ir.Block) -> None:
         """Go through a block whose results' demands are known."""
@@ -247,6 +268,8 @@ class Plan:
         self._results = [r for r, d, o in zip(op.results, demands, own, strict=True)
                          if d is not None and o is not None and not d.within(o)]
         rule.demand(self, op, demands)
+        for value in modules.captured(op) if op.name not in HOLDERS else ():
+            self.need(value, self.everyone, {})
         if self._results:       # what of it is needed for what devices own of the results
             self._results, self._probing = [], True
             rule.demand(self, op, own)
@@ -281,13 +304,28 @@ def made_anywhere(value: ir.Value) -> bool:
     return ops.made_by(value, "constant", "iota") is not None
 
 
+def _grows(plan: Plan, value: ir.Value) -> bool:
+    """Whether what an array is made of, with little work, is sent to everybody for less than the array."""
+    op = ops.maker(value)
+    if op is None or op.name not in REARRANGE | ops.ELEMENTWISE:
+        return False
+    taken = sum(_nbytes(v) for v in op.operands if any(g is not None for g in plan.grids(v)))
+    return taken < _nbytes(value) or op.name in REARRANGE and taken == _nbytes(value)
+
+
+def _nbytes(value: ir.Value) -> int:
+    return size(shape_of(value)) * dtype_of(value).itemsize
+
+
 def part_of(grid: Grid, span: Span) -> tuple[np.ndarray, int]:
-    """Where parts begin, at the same distance from each block, so that they hold a span; and how long they are."""
+    """Where parts begin so that they hold a span, and how long they are: at the same distance from each block, if that
+    does not make them much longer."""
     some = span.some
     if not some.any():
         return grid.begin, 0
     starts = grid.begin - int((grid.begin - span.low)[some].max())
-    return starts, int((span.high - starts)[some].max())
+    length, least = int((span.high - starts)[some].max()), int((span.high - span.low).max())
+    return (np.where(some, span.low, grid.begin), least) if length > 2 * least + SMALL else (starts, length)
 
 
 def wanted_like(grids: Sequence[Grid | None], demand: Demand, dimensions: Mapping[int, int]) -> dict[int, Wanted]:

@@ -63,11 +63,11 @@ class Product(Rule):
         used = {a for g in plan.divided(op.results[0]).values() for a in g.axes}
         found: dict[int, Grid] = {}
         for d, e in zip(*numbers.contracting_dims, strict=True):
-            for factor, own in zip(op.operands, (d, e), strict=True):
-                grid = plan.chosen(factor, own)
-                if grid is not None and d not in found and not used & set(grid.axes):
-                    found[d] = grid
-                    used |= set(grid.axes)
+            grids = [g for factor, own in zip(op.operands, (d, e), strict=True)
+                     if (g := plan.chosen(factor, own)) is not None and not used & set(g.axes)]
+            if grids:
+                found[d] = min(grids, key=lambda g: g.descends)
+                used |= set(found[d].axes)
         return found
 
     def _sums(self, plan: Plan, op: ir.Operation) -> tuple[dict[int, Grid], dict[int, Grid]]:

@@ -40,7 +40,11 @@ class While(Rule):
         condition, body = (region.blocks[0] for region in op.regions)
         returned = list(terminator(body).operands)
         for k, result in enumerate(op.results):
-            yield from alike(op.operands[k], body.arguments[k], returned[k], condition.arguments[k], result)
+            values, walked = (op.operands[k], body.arguments[k], returned[k], condition.arguments[k], result), \
+                _walked(body, body.arguments[k])
+            for d in range(len(shape_of(result))):
+                if d not in walked:
+                    yield [(v, d) for v in values]
 
     def enter(self, plan: Plan, op: ir.Operation) -> None:
         condition, body = (region.blocks[0] for region in op.regions)
@@ -91,6 +95,33 @@ class While(Rule):
         parts = dict(zip(carried, made.results, strict=True))
         return [part_owned(plan, r, parts[k]) if k in parts else Part(op.operands[k], ())
                 for k, r in enumerate(op.results)]
+
+
+def _walked(body: ir.Block, array: ir.Value) -> set[int]:
+    """The dimensions of a carried array along which iterations look at one place after the other: of a recurrence,
+    which takes less when every device has all of it than when they tell one another at each step."""
+    found = set()
+    for use in array.uses:
+        op = use.owner.operation
+        if op.name == "stablehlo.dynamic_slice" and use.operand_number == 0:
+            sizes = shape_of(op.results[0])
+            found |= {d for d, start in enumerate(list(op.operands)[1:])
+                      if sizes[d] < shape_of(array)[d] and _changes(body, start)}
+    return found
+
+
+def _changes(body: ir.Block, value: ir.Value) -> bool:
+    """Whether a number is computed from what a loop carries."""
+    left, seen = [value], set()
+    while left:
+        v = left.pop()
+        if isinstance(v.owner, ir.Block):
+            if v.owner == body and terminator(body).operands[ir.BlockArgument(v).arg_number] != v:
+                return True
+        elif v not in seen and v.owner.operation.block == body:
+            seen.add(v)
+            left += v.owner.operation.operands
+    return False
 
 
 def part_owned(plan: Plan, value: ir.Value, made: ir.Value) -> Part:

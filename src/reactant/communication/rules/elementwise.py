@@ -26,13 +26,7 @@ class Elementwise(Rule):
         return alike(op.results[0], *(v for v in op.operands if _is_array(v)))
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
-        axes = plan.axes[result][dimension]
-        for operand in op.operands:
-            if _is_array(operand):
-                found = plan.followed(operand, dimension, axes)
-                if found is not plan.free:
-                    return found
-        return plan.free
+        return plan.first_followed(filter(_is_array, op.operands), dimension, plan.axes[result][dimension])
 
     def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
         (demand,), rank = demands, len(shape_of(op.results[0]))

@@ -3,18 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, rule
-from reactant.communication.emission import Part, between
+from reactant.communication.emission import Part, between, cut, padded
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted, part_of, wanted_like
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.bounds import combined_by
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_of, size
 
 
 @rule("reduce")
@@ -108,14 +109,31 @@ def only_owned(program: LocalProgram, parts: list[ir.Value], starts: Sequence[ir
     return [ops.select(own, x, ops.broadcast_in_dim(init, shape, ())) for x, init in zip(parts, starts, strict=True)]
 
 
+TINY = 1024
+"""Bytes that are sooner sent to everybody than in two turns."""
+EXTREMES = {"maximum": "maximum", "minimum": "minimum", "or": "maximum", "and": "minimum"}
+"""What devices combine integers by; XLA:CPU (0.10.2) knows no logical ops there."""
+
+
 def _combined(program: LocalProgram, op: ir.Operation, made: Sequence[ir.Value], starts: Sequence[ir.Value],
               axes: tuple[str, ...]) -> list[ir.Value]:
     """The results of all devices along some axes in one."""
-    shape = shape_of(made[0])
-    if combined_by(op) == "add" and dtype_of(made[0]).kind != "b" and _is_zero(op.operands[1]):
-        return [program.w.combined(made[0], "add", axes)]
-    gathered = [program.w.gather(ops.reshape(m, (1, *shape)), 0, axes) for m in made]
-    return program.reduced(op, gathered, starts)
+    w, name, dtype = program.w, combined_by(op), dtype_of(made[0])
+    if name == "add" and dtype.kind != "b" and _is_zero(op.operands[1]):
+        return [w.combined(made[0], "add", axes)]
+    if dtype.kind == "b" and name in EXTREMES:
+        return [ops.convert(w.combined(ops.convert(made[0], np.uint8), EXTREMES[name], axes), bool)]
+    if dtype.kind in "iu" and name in ("maximum", "minimum"):
+        return [w.combined(made[0], name, axes)]
+    shape, count = shape_of(made[0]), w.mesh.size(axes)
+    each = -(-size(shape) // count)
+    if 2 * each >= size(shape) or count * size(shape) * dtype.itemsize <= TINY:
+        return program.reduced(op, [w.gather(ops.reshape(m, (1, *shape)), 0, axes) for m in made], starts)
+    # each device reduces one part of what all have, and tells the others
+    flat = [padded(ops.reshape(m, (size(shape),)), 0, 0, each * count - size(shape)) for m in made]
+    rows = [w.transposed(ops.reshape(x, (count, each)), axes, 0, 0) for x in flat]
+    parts = [w.gather(x, 0, axes) for x in program.reduced(op, rows, starts)]
+    return [ops.reshape(cut(x, 0, 0, size(shape)), shape) for x in parts]
 
 
 def _is_zero(init: ir.Value) -> bool:

@@ -151,6 +151,18 @@ class Transpose(Mapped):
         return [program.result(op.results[0], ops.transpose(x, attr.decode(op.attributes["permutation"])))]
 
 
+@rule("bitcast_convert")
+class Bits(Mapped):
+    """The same bits as another dtype, whose elements may be several along a last dimension."""
+
+    def places(self, op: ir.Operation) -> dict[int, int]:
+        return {d: d for d in range(min(len(shape_of(op.operands[0])), len(shape_of(op.results[0]))))}
+
+    def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
+        x, shape = self.view(program, op)
+        return [program.result(op.results[0], program.clone(op, [x], [shape])[0])]
+
+
 @rule("reshape")
 class Reshape(Mapped):
     """Dimensions that stay; of those that are joined or taken apart, only the one that changes slowest is divided."""
@@ -179,8 +191,7 @@ class Reshape(Mapped):
         for own, (made, factor, divisor) in self.outer(op).items():
             if made == dimension:
                 found = plan.chosen(op.operands[0], own)
-                if found is None or found.axes != plan.axes[result][dimension] \
-                        or (found.begin % divisor).any() or (found.end % divisor).any():
+                if found is None or found.axes != plan.axes[result][dimension]:
                     return None
                 return found.mapped(found.begin * factor // divisor, found.end * factor // divisor)
         if dimension not in self.places(op).values() and shape_of(result)[dimension] != 1:

@@ -72,6 +72,41 @@ def _slice(op: ir.Operation) -> tuple[Sequence[int], Sequence[int], Sequence[int
     return tuple(attr.decode(op.attributes[n]) for n in ("start_indices", "limit_indices", "strides"))  # type: ignore
 
 
+@rule("reverse")
+class Reverse(Rule):
+    """What begins on the first device begins on the last one then."""
+
+    def ties(self, op: ir.Operation) -> Iterable[Tie]:
+        return alike(op.operands[0], op.results[0])
+
+    def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
+        found = plan.followed(op.operands[0], dimension, plan.axes[result][dimension])
+        turned = dimension in attr.decode(op.attributes["dimensions"])
+        return found.mirrored(shape_of(result)[dimension]) if turned and found is not plan.free else found
+
+    def goes_round(self, op: ir.Operation, dimension: int) -> bool:
+        return True
+
+    def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
+        (demand,), (result,), turned = demands, op.results, attr.decode(op.attributes["dimensions"])
+        assert demand is not None
+        wanted = {}
+        for d, span in demand.spans.items():
+            grid, extent = plan.grids(result)[d], shape_of(result)[d]
+            assert grid is not None
+            wanted[d] = Wanted(Span(extent - span.high, extent - span.low), grid.mirrored(extent)) if d in turned \
+                else Wanted(span, grid)
+        plan.need(op.operands[0], demand.where, wanted, demand.cyclic)
+
+    def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
+        result, turned = op.results[0], attr.decode(op.attributes["dimensions"])
+        windows = program.windows(result)
+        mine = {d: Window(shape_of(result)[d] - w.starts - w.length, w.length, w.axes) if d in turned else w
+                for d, w in windows.items()}
+        x = program.view(op.operands[0], mine, program.where(result), frozenset(mine))
+        return [program.result(result, program.clone(op, [x], [shape_of(x)])[0])]
+
+
 class Placing(Rule):
     """Ops that put arrays at places of another one."""
 
@@ -83,11 +118,11 @@ class Placing(Rule):
         return alike(op.results[0], *(v for v, _ in self.pieces(op)))
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
-        found, most = plan.free, -1
+        found, best = plan.free, (False, -1)
         for value, at in self.pieces(op):
             grid = plan.followed(value, dimension, plan.axes[result][dimension])
-            if grid is not plan.free and shape_of(value)[dimension] > most:
-                found, most = grid.moved(at[dimension]), shape_of(value)[dimension]
+            if grid is not plan.free and (not grid.descends, shape_of(value)[dimension]) > best:
+                found, best = grid.moved(at[dimension]), (not grid.descends, shape_of(value)[dimension])
         return found
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:

@@ -171,7 +171,9 @@ class Windows(Rule):
         every = program.w.gather(total, d, axes)
         own = program.w.table(Grid.at_rest(program.plan.mesh, axes, program.plan.mesh.size(axes)).begin)
         place = ops.iota((shape_of(every)[d],), np.int64, 0)
-        before = ops.compare(place, ops.broadcast_in_dim(own, shape_of(place), ()), "LT" if direction == 1 else "GT")
+        grid = program.plan.divided(op.results[0])[d]
+        earlier = (direction == 1) != grid.descends
+        before = ops.compare(place, ops.broadcast_in_dim(own, shape_of(place), ()), "LT" if earlier else "GT")
         every = ops.select(ops.broadcast_in_dim(before, shape_of(every), (d,)), every,
                            ops.broadcast_in_dim(start, shape_of(every), ()))
         carried = ops.reduce(every, start, (d,), kind)
