@@ -7,7 +7,8 @@ as often as they run (`reactant.communication.traffic` says how). s: until the p
 interleaved calls, on so many cores as the machine has: a direction, no measure of devices. `+`: loops whose number of
 steps only the run knows count as one step. Every result is compared with NumPy's, of adjoints with one device's.
 
-Cases a to f2 have forms by hand, and each of --rows; the others, and adjoints of five of them, have --size rows.
+Cases a to f2 have forms by hand, and each of --rows; e_numba and e_cuda are e as GPU kernels; the others, and adjoints
+of five of them, have --size rows.
 """
 from __future__ import annotations
 
@@ -23,6 +24,7 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_p
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from communication_cases import CASES  # noqa: E402 - jax, which they import, makes devices as it is told before
+from communication_kernels import KERNELS  # noqa: E402
 from communication_programs import PROGRAMS  # noqa: E402
 from communication_ways import MESHES, WAYS, Case, Run, Way  # noqa: E402
 from rich.console import Console  # noqa: E402
@@ -115,8 +117,8 @@ def table(title: str, rows: Iterable[dict[str, Any]], timed: bool) -> Table:
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cases", nargs="+", choices=[case.name for case in (*CASES, *PROGRAMS)], metavar="NAME",
-                        help="only these; all by default")
+    names = [case.name for case in (*CASES, *KERNELS, *PROGRAMS)]
+    parser.add_argument("--cases", nargs="+", choices=names, metavar="NAME", help="only these; all by default")
     parser.add_argument("--mesh", nargs="+", choices=MESHES, default=list(MESHES))
     parser.add_argument("--rows", nargs="+", type=int, default=list(ROWS), help="of the cases with forms by hand")
     parser.add_argument("--size", type=int, default=512, help="of the other programs")
@@ -128,7 +130,8 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables; 1 where a form of ours or by hand failed (ours may be missing) or its result was wrong."""
     given, console, figures = parsed(arguments), Console(width=170), {}
-    for title, cases, sizes in (("with forms by hand", CASES, given.rows), ("programs", PROGRAMS, [given.size])):
+    by_hand = (*CASES, *KERNELS)
+    for title, cases, sizes in (("with forms by hand", by_hand, given.rows), ("programs", PROGRAMS, [given.size])):
         chosen = [case for case in cases if given.cases is None or case.name in given.cases]
         rows = []
         for case, size, mesh in product(chosen, sizes, given.mesh):

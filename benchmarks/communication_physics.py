@@ -239,9 +239,10 @@ def magnetic(n: int) -> tuple[np.ndarray, ...]:
 
 def push(np, deposit, x, v, cells):
     """One step; `deposit(density, where, how much)` adds to a grid."""
-    at = np.floor(x).astype(np.int32)
-    part = x - at
-    left, right = at % cells, (at + 1) % cells
+    at = np.floor(x)
+    part = x - at           # in the dtype of x, which an integer `at` would make float64 in NumPy and float32 in JAX
+    left = at.astype(np.int32) % cells
+    right = (left + 1) % cells
     density = deposit(deposit(np.zeros(cells, x.dtype), left, 1 - part), right, part)
     field = np.cumsum(density - density.mean()) * 0.01
     v = v + 0.1 * (field[left] * (1 - part) + field[right] * part)

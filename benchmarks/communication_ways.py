@@ -42,6 +42,7 @@ class Case:
     numpy: the same program in NumPy, which may write into its arguments; None where it is written in JAX.
     changed: the arguments whose new content is the program's result.
     by_hand: the program of one device's blocks, `by_hand(place, *blocks)`, which returns a tuple.
+    launched: the same as host code that launches kernels; then it is this that we compile.
     adjoint: the arguments of which the gradient is taken, of the sum of the squares of the results; () for none.
     close: the largest difference that rounding explains, over the largest element.
     """
@@ -54,6 +55,7 @@ class Case:
     numpy: Callable | None = None
     changed: tuple[int, ...] = ()
     by_hand: Callable | None = None
+    launched: Callable | None = None
     adjoint: tuple[int, ...] = ()
     close: float = 1e-4
 
@@ -64,10 +66,10 @@ class Case:
         return lambda *given: as_tuple(self.jax(*given))
 
     def our_program(self) -> Callable[..., tuple]:
-        """What we compile: the program in NumPy where there is one."""
+        """What we compile: the program in kernels or NumPy where there is one."""
         if self.numpy is None:
             return self.jax_program()
-        plain = returning(self.numpy, self.changed)
+        plain = returning(self.launched or self.numpy, self.changed)
         return gradient(plain, reactant.grad, self.adjoint) if self.adjoint else plain
 
 
@@ -202,7 +204,7 @@ def ours(run: Run) -> Way:
     from reactant.communication.partition import partition
     start = time.perf_counter()
     lowered = reactant.jit(run.case.our_program(), native="never", optimize=BEFORE_TARGETS,
-                           without=LEFT_OUT).lower(*run.arrays)
+                           without=LEFT_OUT, mesh=on_devices(run.mesh)).lower(*run.arrays)
     captured = lowered.traced.captured      # constants that are too large for the program come as arguments
     with building():
         found = modules.function(lowered.module).attributes["function_type"].value.results

@@ -9,13 +9,14 @@ import jax
 import numpy as np
 import pytest
 from communication_cases import CASES
+from communication_kernels import KERNELS
 from communication_programs import ADJOINTS, PROGRAMS
 from communication_ways import MESHES, Run, padded, sharding
 
 import reactant
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "communication.py"
-ALL = {case.name: case for case in (*CASES, *PROGRAMS)}
+ALL = {case.name: case for case in (*CASES, *KERNELS, *PROGRAMS)}
 LARGE = {"particles", "k_means", "burgers"}
 
 
@@ -24,7 +25,7 @@ def tiny(name: str) -> Run:
 
 
 def test_there_are_programs_enough():
-    assert len(ALL) == len(CASES) + len(PROGRAMS) and len(PROGRAMS) >= 25 and len(ADJOINTS) == 5
+    assert len(ALL) == len(CASES) + len(KERNELS) + len(PROGRAMS) and len(PROGRAMS) >= 25 and len(ADJOINTS) == 5
     assert all(case.by_hand for case in CASES)
 
 
