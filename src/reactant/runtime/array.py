@@ -22,7 +22,7 @@ from jax.sharding import NamedSharding, Sharding
 
 from reactant import named_tuples
 from reactant.ir import types
-from reactant.runtime import array_functions, meshes, shards
+from reactant.runtime import array_functions, meshes, shards, sources
 from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, box_of, is_basic, is_element, layout_in, read, shadow_of, strided, write
@@ -518,11 +518,16 @@ def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: 
     device: one of `reactant.devices()`; jax's default device when None.
     copy: false to share the buffer of a `jax.Array` or device array that is in the right place already.
     sharding: how it is divided over the devices of a mesh, `reactant.mesh(x=8).sharding("x")`; any size divides.
+        With a sharding, `value` may also be a `np.memmap`, the path of a `.npy` file, or an array elsewhere that has
+        a shape, a dtype and slices (zarr's, h5py's): of those only the parts of this process's devices are read, each
+        once.
     shape: of an array that is made part by part: `value` is a function then, which is given a tuple of slices and
         returns that part. Needs a sharding.
 
     Raises `TypeError` for dtypes that no device holds (object, datetime, strings, longdouble), `ShardingError` for a
     sharding of more dimensions than the array has, and for a part of another shape.
+
+        u = reactant.array(np.load("u.npy", mmap_mode="r"), sharding=mesh.sharding("x"))
     """
     if sharding is not None or shape is not None:
         return _array_on_mesh(value, dtype, device, copy, sharding, shape)
@@ -552,12 +557,16 @@ def _array_on_mesh(value: Any, dtype: Any, device: Device | None, copy: bool, sh
     if shape is not None:
         extents = tuple(map(operator.index, (shape,) if np.ndim(shape) == 0 else shape))
         sharding = meshes.require_sharding(sharding, extents, "reactant.array")
-        return DeviceArray(shards.from_callback(value, extents, dtype, sharding), extents)
+        return DeviceArray(shards.from_callback(value, dtype, extents, sharding), extents)
     if isinstance(value, (DeviceArray, jax.Array)) and (dtype is None or np.dtype(dtype) == value.dtype):
         sharding = meshes.require_sharding(sharding, value.shape, "reactant.array")
         buffer = value.jax if isinstance(value, DeviceArray) else value
         made = shards.from_device(buffer, sharding)
         return DeviceArray(made.copy() if copy and made is buffer else made, value.shape)
+    if not isinstance(value, DeviceArray) and (source := sources.source_of(value)) is not None:
+        sharding = meshes.require_sharding(sharding, source.shape, "reactant.array")
+        place = meshes.canonical(sharding, len(source.shape))
+        return DeviceArray(shards.from_callback(*sources.reading(source, dtype), source.shape, place), source.shape)
     host = np.array(_host(value), dtype)
     sharding = meshes.require_sharding(sharding, host.shape, "reactant.array")
     return _put(host, meshes.with_rank(sharding, host.ndim))

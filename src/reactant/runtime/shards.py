@@ -39,38 +39,44 @@ def from_device(array: jax.Array, sharding: NamedSharding) -> jax.Array:
         return _padding(whole, sharding)(array)
 
 
-def from_callback(callback: Callable[[tuple[slice, ...]], Any], shape: Shape, dtype: Any,
+def from_callback(callback: Callable[[tuple[slice, ...]], Any], dtype: Any, shape: Shape,
                   sharding: NamedSharding) -> jax.Array:
     """A buffer of what the callback says of each part, of which it is told the slices. dtype: of the first part, where
-    it is None. Each part is asked for once.
+    it is None. Each part of this process's devices is asked for once; two of them are in host memory at most.
 
     Raises `ShardingError` for a part of another shape or dtype.
     """
     whole = padded(sharding, shape)
-    made: dict[tuple, np.ndarray] = {}
+    asked: dict[tuple, list[tuple[jax.Device, Shape]]] = {}
+    for device, index in sharding.addressable_devices_indices_map(whole).items():
+        key = tuple((s.start, s.stop) for s in _within(index, shape))
+        asked.setdefault(key, []).append((device, _extents(index, whole)))
     kind = None if dtype is None else np.dtype(dtype)
-
-    def part(index: tuple[slice, ...]) -> np.ndarray:
-        nonlocal kind
-        within = _within(index, shape)
-        key = tuple((s.start, s.stop) for s in within)
-        if key not in made:
-            given = callback(within)
-            found = np.asarray(given) if dtype is None else np.asarray(given, kind)
-            kind = kind or found.dtype
-            wanted = _extents(within, shape)
-            if found.shape != wanted:
-                raise ShardingError(
-                    f"reactant.array: the callback gave an array of shape {found.shape} for the part "
-                    f"[{', '.join(f'{s.start}:{s.stop}' for s in within)}], which has the shape {wanted}.")
-            if found.dtype != kind:
-                raise ShardingError(f"reactant.array: the callback gave {found.dtype} for one part and {kind} for "
-                                    f"another. Say dtype=.")
-            made[key] = np.array(found, kind.newbyteorder("="))
-        return _filled(made[key], _extents(index, whole))
-
+    made: list[jax.Array] = []
+    sent: list[jax.Array] = []
     with X64():
-        return jax.make_array_from_callback(whole, sharding, part)
+        for key, places in asked.items():
+            part = _asked(callback, key, dtype)
+            if part.dtype != (kind := kind or part.dtype):
+                raise ShardingError(f"reactant.array: the callback gave {part.dtype} for one part and {kind} for "
+                                    f"another. Say dtype=.")
+            own = np.array(part, kind.newbyteorder("="))        # what the callback gave may change
+            del part
+            jax.block_until_ready(sent)
+            sent = [jax.device_put(_filled(own, extents), device) for device, extents in places]
+            made += sent
+        return jax.make_array_from_single_device_arrays(whole, sharding, made, dtype=kind and kind.newbyteorder("="))
+
+
+def _asked(callback: Callable[[tuple[slice, ...]], Any], key: tuple[tuple[int, int], ...], dtype: Any) -> np.ndarray:
+    """The part that a callback gives."""
+    found = np.asarray(callback(tuple(slice(*ends) for ends in key)), dtype)
+    wanted = tuple(high - low for low, high in key)
+    if found.shape != wanted:
+        raise ShardingError(
+            f"reactant.array: the callback gave an array of shape {found.shape} for the part "
+            f"[{', '.join(f'{low}:{high}' for low, high in key)}], which has the shape {wanted}.")
+    return found
 
 
 def without_padding(buffer: jax.Array, shape: Shape) -> jax.Array:
