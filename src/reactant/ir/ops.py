@@ -87,6 +87,11 @@ def constant_value(value: ir.Value) -> np.ndarray | None:
     return found
 
 
+def distinct(content: np.ndarray) -> np.ndarray:
+    """The numbers of an array, in which one that is everywhere comes once."""
+    return content.reshape(-1)[:1] if content.size and not any(content.strides) else content
+
+
 def maker(value: ir.Value) -> ir.Operation | None:
     """The op that makes a value; None for what a block is given."""
     made = value.owner

@@ -55,6 +55,7 @@ def _has_reciprocal(divisor: ir.Value) -> bool:
     known = ops.constant_value(divisor if made.name == "stablehlo.constant" else made.operands[0])
     if known is None:
         return True
+    known = ops.distinct(known)
     are_powers = (np.abs(np.frexp(np.asarray(known, np.float64))[0]) == 0.5).all()
     return not are_powers or not _are_moderate(known, dtype_of(divisor))
 
