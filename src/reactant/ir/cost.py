@@ -67,6 +67,8 @@ def of_operation(op: ir.Operation, functions: dict[str, ir.Operation] | None = N
         turn = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
         count = trips(op)
         return turn.times(count.most if count is not None and count.exact else 1)
+    if name == "sdy.manual_computation":        # what one device does
+        return _of_region(op.regions[0], functions)
     if name in ("stablehlo.if", "stablehlo.case"):
         branches = [_of_region(r, functions) for r in op.regions]
         return max(branches, key=lambda c: (c.flops + c.bytes), default=Cost())

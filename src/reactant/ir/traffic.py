@@ -28,7 +28,7 @@ READERS = {"stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.dynamic_upd
 """Ops that are stored, and compute what they read as they read it."""
 PARTS = {"stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.gather"}
 """Ops that read no more of their first operand than they give."""
-ENDS = {"stablehlo.return", "func.return"}
+ENDS = {"stablehlo.return", "func.return", "sdy.return"}
 BRANCHES = {"stablehlo.if", "stablehlo.case"}
 
 
@@ -71,6 +71,8 @@ def _of_control(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traf
         turn = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
         count = trips(op)
         return turn.times(count.most if count is not None and count.exact else 1)
+    if op.name == "sdy.manual_computation":     # what one device does
+        return _of_region(op.regions[0], functions)
     if op.name in BRANCHES:
         return max((_of_region(r, functions) for r in op.regions), key=lambda t: t.bytes, default=Traffic())
     if op.name == "func.call":
