@@ -3,9 +3,10 @@
     python benchmarks/communication_scaling.py [--devices 8 512 4096] [--predict 8 512 8192] [--plot FILE] [--json FILE]
 
 Nothing runs: for each number of devices a process in which the CPU counts as so many compiles each program on a mesh of
-two axes. Collectives and bytes are those of XLA's text (`reactant.communication.traffic`), seconds those that
-the processor worked, and memory the most that the process had. From what one device has to do on the largest mesh and the published rates of machines
-(`reactant.communication.machines`) follows how much of the time devices would compute: a model, no measurement.
+two axes. Collectives and bytes are those of XLA's text (`reactant.communication.traffic`), seconds those that the
+processor worked, and memory the most that the process had. From what one device has to do on the largest mesh and the
+published rates of machines (`reactant.communication.machines`) follows how much of the time devices would compute: a
+model, no measurement.
 """
 from __future__ import annotations
 

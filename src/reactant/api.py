@@ -13,7 +13,7 @@ import jax
 
 from reactant import differences
 from reactant import signature as sig
-from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, UnsupportedError, translated
+from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
 from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.like_functions import LikeFunction, remembering_how
 from reactant.options import CompileOptions
@@ -311,9 +311,6 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     chosen = (options or CompileOptions()).with_(**changes)
     if chosen.mesh is not None:
         mesh_of(chosen.mesh)        # raises
-    if chosen.shard is not None:
-        raise UnsupportedError(f"shard={chosen.shard!r} is not there yet: say how one array lies, "
-                               f"reactant.array(x, sharding=mesh.sharding(\"x\")), and the rest follows.")
     if frontend not in (None, "numpy", "jax"):
         raise ValueError(f"reactant.jit: frontend is 'numpy', 'jax' or None, not {frontend!r}.")
     by_jax = {"static_argnums": _given(static_argnums), "donate_argnums": _given(donate_argnums),

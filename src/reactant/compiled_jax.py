@@ -258,7 +258,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     if settings.reason:
         raise jax_way.CannotImport(settings.reason)
     leaves, _, static = argument_leaves(settings, args, kwargs)
-    placement = _placement_of(name, leaves, options.mesh)
+    placement = _placement_of(name, leaves, options)
     device = None if placement is not None else _device_of(leaves)
     if placement is not None:
         args, kwargs = jax.tree_util.tree_map(_described, (args, kwargs))
@@ -333,9 +333,9 @@ def _described(x: Any) -> Any:
     return x
 
 
-def _placement_of(name: str, leaves: Sequence[Any], told: Any) -> Placement | None:
-    """Where a call with such arguments runs, if on several devices; its results may lie anywhere there. told: the mesh
-    that the user said."""
+def _placement_of(name: str, leaves: Sequence[Any], options: CompileOptions) -> Placement | None:
+    """Where a call with such arguments runs, if on several devices; its results may lie anywhere there."""
+    told = options.mesh
     places = [spread(x.buffer) if type(x) is DeviceArray else spread(x) if isinstance(x, jax.Array) else None
               for x in leaves]
     if not any(places) and (told is None or mesh_of(told).size == 1):
@@ -351,7 +351,8 @@ def _placement_of(name: str, leaves: Sequence[Any], told: Any) -> Placement | No
             raise jax_way.CannotImport("arguments are placed on several devices")
         if place is not None and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
             raise jax_way.CannotImport("an array of 64 bits cannot be described where jax_enable_x64 is off")
-    return Placement(mesh, tuple(places), (), pads=any(type(x) is DeviceArray for x in leaves))
+    return Placement(mesh, tuple(places), (), any(type(x) is DeviceArray for x in leaves),
+                     frozenset() if options.shard == "strict" else None)
 
 
 def _device_of(leaves: Sequence[Any]) -> jax.Device | None:

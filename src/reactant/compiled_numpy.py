@@ -39,7 +39,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
             raise
         times.trace = time.perf_counter() - start
         original = modules.bytecode(traced.module) if keep_original else None
-        placement = placement_of(name, positional, keyword, traced, options.mesh, told)
+        placement = placement_of(name, positional, keyword, traced, options.mesh, told, options.shard == "strict")
         start = time.perf_counter()
         with progress.step(f"simplifying the program of {name!r}"):
             report = pipelines.run(traced.module, pipeline_of(options), options=passes_of(options, placement))

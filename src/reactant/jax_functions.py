@@ -11,13 +11,14 @@ import jax
 import numpy as np
 
 from reactant.api import FOR_JAX, Jitted
-from reactant.errors import LeftToJaxWarning, ReactantError
+from reactant.errors import LeftToJaxWarning, ReactantError, ShardingError
 from reactant.frontends.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_change
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
+from reactant.runtime.meshes import spread
 from reactant.session import SESSION, collecting_later
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ class JaxJitted(Jitted):
             return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
                                       keep_original=True)
         except CannotImport as refused:
+            self._refuse(refused, args, kwargs)
             self._tell(refused)
             args, kwargs = compiled_jax.plain((args, kwargs))
             return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
@@ -128,6 +130,14 @@ class JaxJitted(Jitted):
         """Why calls made so far were left to `jax.jit`, each reason once."""
         return list(dict.fromkeys(entry.reason for entry in self._entries.values() if entry.reason))
 
+    def _refuse(self, refused: Exception, args: tuple, kwargs: dict) -> None:
+        """Raise `ShardingError` where the user wants nothing gathered, and jax would divide the program."""
+        if self.options.shard == "strict" and (self.options.mesh is not None or any(
+                type(x) is DeviceArray or isinstance(x, jax.Array) and spread(x) is not None
+                for x in jax.tree_util.tree_leaves((args, kwargs)))):
+            raise ShardingError(f"shard=\"strict\": {self._name} is left to jax.jit, which may gather whole arrays: "
+                                f"{refused}") from None
+
     def _tell(self, refused: Exception) -> None:
         """Warn where something of ours failed. (What only JAX can run is no failure.)"""
         from reactant.frontends.jax import Failed
@@ -156,6 +166,7 @@ class JaxJitted(Jitted):
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).program()
             entry.prepare(args, kwargs)
         except CannotImport as refused:
+            self._refuse(refused, args, kwargs)
             self._tell(refused)
             entry = compiled_jax.LeftToJax(self.jitted, str(refused), given=(args, kwargs))
         except jax.errors.JaxRuntimeError as refused:

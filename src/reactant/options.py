@@ -38,8 +38,8 @@ class CompileOptions:
     native: parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become native code:
         "auto" where it pays, "always" wherever it is possible, "never".
     mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
-    shard: "auto" chooses how arrays lie on the mesh, "strict" refuses what would put all of one on each device. Neither
-        is there yet.
+    shard: "auto" chooses how the arguments lie on the mesh of which nothing is said, by what programs are estimated to
+        take; "strict" refuses programs that gather an array which is divided (`ShardingError`).
     native_seconds: what compiling native code of a program may take, by an estimate from how long it is; the parts for
         which that does not do stay with XLA, and `explain` says so. Not with native="always".
     """

@@ -30,9 +30,9 @@ def passes_of(options: CompileOptions, placement: Placement | None) -> CompileOp
 
 
 def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced, mesh: Any = None,
-                 told: Told | None = None) -> Placement | None:
-    """The placement of the program of the function called `name`; None where it runs on one device. mesh, told: what
-    the user said. Raises `ShardingError` where arguments are on several meshes."""
+                 told: Told | None = None, strict: bool = False) -> Placement | None:
+    """The placement of the program of the function called `name`; None where it runs on one device. mesh, told, strict:
+    what the user said. Raises `ShardingError` where arguments are on several meshes."""
     told = told or Told()
     leaves = list(_labelled(positional, keyword))
     lie = [(_label(place, told.names), node[5]) for place, node in leaves if len(node) == 6]
@@ -50,15 +50,17 @@ def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced, m
         given = sharding_on(on, told.of_argument(place), len(node[1])) if array else None
         places.append(given or (node[5] if len(node) == 6 else None))
     results: list[NamedSharding | None] = [None] * results_of(traced)
+    asked = set()
     for index, given in _of_results(name, traced.result, told.results):
         results[index] = sharding_on(on, given, _rank(traced, index))
+        asked.add(index)
     for number, index in traced.written.items():
         results[index] = places[number]
     for index in (*([] if traced.flags is None else [traced.flags]), *(i for told in traced.told for i in told)):
         results[index] = replicated(on)
     devices = [node[3] for _, node in leaves if node[0] == "device"]
     return Placement(on, (*places, *(None for _ in traced.captured)), tuple(results),
-                     pads=any(devices) or not devices)
+                     any(devices) or not devices, frozenset(asked) if strict else None)
 
 
 def results_of(traced: Traced) -> int:

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 class NotPartitioned(ReactantError, NotImplementedError):
-    """An op that only XLA divides."""
+    """An op that only XLA divides. place: its line."""
+
+    def __init__(self, text: str, place: tuple[str, int] | None = None):
+        super().__init__(text)
+        self.place = place
 
 
 class Rule:

@@ -6,6 +6,7 @@ parts of arrays and collectives, nothing for XLA's partitioner to decide.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TypeVar
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -20,23 +21,28 @@ from reactant.communication.emission import Part, Writer
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.planning import Plan, Wanted
 from reactant.communication.sharding import MeshShape, Sharding
+from reactant.communication.strict import Watching, require_divided
 from reactant.ir import attributes as attr
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
+from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
+P = TypeVar("P", bound=Plan)
 UNKNOWN = ("func.call", "sdy.manual_computation", *(f"stablehlo.{name}" for name in (
     "partition_id", "replica_id", "rng", "infeed", "outfeed", "send", "recv", "after_all")))
 """Ops that ask where they run, or talk to somebody."""
 
 
 def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
-              outputs: Sequence[Sharding | None] | None = None, pads: bool = True) -> Partitioned:
+              outputs: Sequence[Sharding | None] | None = None, pads: bool = True,
+              strict: Collection[int] | None = None) -> Partitioned:
     """Divide a program of static shapes, whose `@main` calls nothing, on a mesh.
 
     inputs: how each argument is spread; None: as suits the program. outputs: the same for results. pads: whether those
-    whose sharding is not given may rest padded.
-    The module stays as it is. Raises `NotPartitioned` where an op only works on one device.
+    whose sharding is not given may rest padded. strict: the results that may be gathered, where nothing else may.
+    The module stays as it is. Raises `NotPartitioned` where an op only works on one device, `ShardingError` where
+    something is gathered that may not be.
     """
     with building():
         _require_known(module)
@@ -48,6 +54,8 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
         results = [s if s is not None else _free(axes, v, mesh, pads)
                    for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
         plan = best_plan(lambda moved: planned(mesh, axes, block, results, moved))
+        if strict is not None:
+            require_divided(planned(mesh, axes, block, results, plan.to_move, Watching), returned, strict)
         taken = [Sharding(tuple(axes[a])) for a in block.arguments]
         return Partitioned(_written(plan, block, taken, results), tuple(taken), tuple(results))
 
@@ -101,15 +109,15 @@ def _require_known(module: ir.Module) -> None:
         if op.name == "stablehlo.custom_call" and ("callback" in ops.target_of(op) or modules.PRINTED in op.attributes
                                                    or "has_side_effect" in op.attributes
                                                    and attr.decode(op.attributes["has_side_effect"])):
-            raise NotPartitioned(f"{ops.target_of(op)} runs on one device")
+            raise NotPartitioned(f"{ops.target_of(op)} runs on one device", file_and_line(op.location))
         if op.name in UNKNOWN:
-            raise NotPartitioned(f"{op.name} is not known to the partitioner")
+            raise NotPartitioned(f"{op.name} is not known to the partitioner", file_and_line(op.location))
 
 
 def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Sharding],
-            moved: Collection[ir.Value] = ()) -> Plan:
+            moved: Collection[ir.Value] = (), kind: type[P] = Plan) -> P:     # type: ignore[assignment]
     """The plan of a program whose results lie so, in which some values are moved that need not be."""
-    plan = Plan(mesh, axes, frozenset(moved))
+    plan = kind(mesh, axes, frozenset(moved))
     for argument in block.arguments:
         plan.place(argument, plan.at_rest(argument))
     plan.place_block(block)

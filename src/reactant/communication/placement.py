@@ -4,8 +4,8 @@
 """
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from jax.sharding import Mesh, NamedSharding
@@ -26,13 +26,15 @@ from reactant.runtime.meshes import axes_of, spec_of
 class Placement:
     """Where a program runs. For each argument and result of its module the sharding that it has, None: any.
 
-    pads: whether results may rest padded, which jax's arrays cannot.
+    pads: whether results may rest padded, which jax's arrays cannot. strict: the results that may be gathered, where
+    nothing else may.
     """
 
     mesh: Mesh
     arguments: tuple[NamedSharding | None, ...]
     results: tuple[NamedSharding | None, ...]
     pads: bool = True
+    strict: frozenset[int] | None = None
 
     @cached_property
     def shape(self) -> MeshShape:
@@ -43,11 +45,11 @@ class Placement:
         """The same of a program that takes some of the arguments."""
         if numbers is None:
             return self
-        return Placement(self.mesh, tuple(self.arguments[n] for n in numbers), self.results, self.pads)
+        return replace(self, arguments=tuple(self.arguments[n] for n in numbers))
 
     def of_results(self, count: int) -> Placement:
         """The same of a program with so many results, which may lie anywhere."""
-        return Placement(self.mesh, self.arguments, (None,) * count, self.pads)
+        return replace(self, results=(None,) * count)
 
     def named(self, sharding: Sharding) -> NamedSharding:
         """A sharding as jax says it."""
@@ -58,9 +60,14 @@ def partitioned(module: ir.Module, general: bytes | None, placement: Placement) 
     """The program for all devices of the mesh. module: for one device. general: before the forms that suit a target,
     where that is kept."""
     from reactant.communication.partition import partition  # which takes 12 ms to load, for meshes alone
-    with contextlib.suppress(NotPartitioned), building():
-        return partition(module if general is None else modules.parse(general), placement.shape,
-                         *_given(module, placement), placement.pads)
+    try:
+        with building():
+            return partition(module if general is None else modules.parse(general), placement.shape,
+                             *_given(module, placement), placement.pads, placement.strict)
+    except NotPartitioned as error:
+        if placement.strict is not None:
+            from reactant.communication.strict import refused
+            raise refused(error) from None
     return by_xla(module, placement)
 
 
