@@ -18,10 +18,11 @@ from reactant.records import dataclass
 class Grid:
     """Blocks [begin, end) of a dimension, in elements of it, of each device of the mesh."""
 
-    __slots__ = ("axes", "begin", "end", "first", "last")
+    __slots__ = ("axes", "begin", "end", "first", "last", "_owned")
 
     def __init__(self, axes: tuple[str, ...], begin: np.ndarray, end: np.ndarray, first: np.ndarray, last: np.ndarray):
         self.axes, self.begin, self.end, self.first, self.last = axes, begin, end, first, last
+        self._owned: dict[int, Span] = {}       # asked for again and again
 
     @classmethod
     def at_rest(cls, mesh: MeshShape, axes: Sequence[str], extent: int) -> Grid:
@@ -54,8 +55,11 @@ class Grid:
 
     def owned(self, extent: int) -> Span:
         """What each device owns of an array: every element is owned once for each place along the other axes."""
-        low = np.where(self.first, 0, np.clip(self.begin, 0, extent))
-        return Span(low, np.maximum(np.where(self.last, extent, np.clip(self.end, 0, extent)), low))
+        if extent not in self._owned:
+            begin, end = (np.minimum(np.maximum(place, 0), extent) for place in (self.begin, self.end))
+            low = np.where(self.first, 0, begin)
+            self._owned[extent] = Span(low, np.maximum(np.where(self.last, extent, end), low))
+        return self._owned[extent]
 
     def __repr__(self) -> str:
         return f"<grid of {'+'.join(self.axes)} at {self.begin[0]}, {self.block} each>"
