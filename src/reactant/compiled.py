@@ -5,7 +5,7 @@ import contextlib
 import functools
 import operator
 import time
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -18,7 +18,7 @@ from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
 from reactant.communication.traffic import Traffic
 from reactant.delivery import leaf_of, recipe_of
-from reactant.errors import OverlapError, ReactantError
+from reactant.errors import OverlapError, ReactantError, ShardingError
 from reactant.frontends.numpy.promotion import ARRAY
 from reactant.ir import cost, modules
 from reactant.ir.context import building
@@ -37,6 +37,7 @@ from reactant.simplify import target
 from reactant.traced import Result, Traced
 
 if TYPE_CHECKING:
+    from reactant.communication.choosing import Choice
     from reactant.native.straight import Straight
 
 
@@ -57,6 +58,8 @@ class Lowered:
     """Whether results are those of jax, which has other special functions and sums, and may round twice."""
     placement: Placement | None = None
     """Where it runs, if on several devices."""
+    choice: Choice | None = None
+    """What was compared to choose how arguments lie, with `shard="auto"`."""
     ours = False
     """Whether results are device arrays of ours though no argument is one: they are on the mesh that the user said."""
 
@@ -132,6 +135,20 @@ class Lowered:
         return MeshExecutable(forms.module, self.placement.read(forms.read), name=self.name, general=forms.general,
                               xla_options=dict(self.options.xla), donate=donated, callbacks=self.traced.callbacks,
                               contract="contraction" in self.options.allow, read=forms.read)
+
+    def choose(self, labels: Sequence[str], written: Mapping[int, int]) -> None:
+        """Choose how the arguments lie of which nothing is said. written: the results that lie as arguments do. Raises
+        `ShardingError` where no mesh is known."""
+        from reactant.communication.choosing import chosen
+        if self.placement is None:
+            if self.options.mesh is None:
+                raise ShardingError(f"shard=\"auto\": on which devices '{self.name}' runs is not known. Say mesh="
+                                    f"reactant.mesh(x=8), or give it an array that is on a mesh.")
+            return
+        missing = len(self.placement.arguments) - len(labels)
+        labels = [*labels, *(f"constant {k}" for k in range(missing))]
+        self.placement, self.choice = chosen(self.module, self.report.kept, self.placement, labels, name=self.name,
+                                             written=written, callbacks=self.traced.callbacks)
 
     def _may_be_native(self, platform: str) -> bool:
         """Whether parts may become native code, where the program runs."""

@@ -278,6 +278,8 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     lowered = JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)
     if placement is not None:
         lowered.placement = placement.of_results(len(imported.outputs))
+    if options.shard == "auto":
+        lowered.choose(_labels(imported), {})
     return lowered
 
 
@@ -291,6 +293,13 @@ def _imported(keeping: Any, args: tuple, kwargs: dict, placement: Placement | No
         if placement is None or jax.sharding.AxisType.Explicit not in placement.mesh.axis_types:
             raise
         raise jax_way.CannotImport(f"types say how arrays are sharded ({error})") from error
+
+
+def _labels(imported: jax_way.Imported) -> list[str]:
+    """What the arguments of a module are called: their places in the call."""
+    tree = jax.tree_util.tree_unflatten(imported.in_tree, range(len(imported.inputs)))
+    paths, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return [f"argument {jax.tree_util.keystr(path[1:]).strip('.')}" for path, _ in paths]
 
 
 def argument_trees(settings: Settings, args: tuple, kwargs: dict) -> Any:

@@ -16,7 +16,7 @@ from reactant.frontends.trace import current_trace
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.placing import passes_of, placement_of
+from reactant.placing import labels_of, passes_of, placement_of
 from reactant.shardings import Told
 from reactant.tracing import trace
 
@@ -47,6 +47,8 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
     lowered = Lowered(name, traced, original, report, times, options,
                       on_device=sig.has_device_array((positional, keyword)))
     lowered.placement = placement
+    if options.shard == "auto":
+        lowered.choose(labels_of(positional, keyword, told), traced.written)
     if lowered.placement is not None or options.mesh is not None:
         lowered.ours, lowered.on_device = not lowered.on_device, True
     return lowered

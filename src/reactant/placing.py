@@ -98,6 +98,15 @@ def _labelled(positional: tuple, keyword: tuple) -> Iterator[tuple[int | str, tu
         yield from ((place, leaf) for leaf in sig.leaf_nodes(node))
 
 
+def labels_of(positional: tuple, keyword: tuple, told: Told | None) -> list[str]:
+    """What run-time arguments are called: by their parameter, and where that brings several, with a number."""
+    names = told.names if told is not None else ()
+    places = [names[place] if isinstance(place, int) and place < len(names) else f"argument {place}"
+              if isinstance(place, int) else place for place, _ in _labelled(positional, keyword)]
+    return [f"{place}.{places[:k].count(place)}" if places.count(place) > 1 else place
+            for k, place in enumerate(places)]
+
+
 def _label(place: int | str, names: Sequence[str]) -> str:
     if isinstance(place, int) and place < len(names):
         return f"Argument {place} ('{names[place]}')"

@@ -154,13 +154,14 @@ def _held(block: ir.Block) -> float:
     where it is made to where it is last read."""
     last: dict[ir.Value, int] = {}
     written = [op.operation for op in block.operations]
+    returned = set(written[-1].operands) if written else set()
     for place, op in enumerate(written):
         for value in _read(op):
             last[value] = place
     now = most = sum(_bytes(a) for a in block.arguments if isinstance(a.type, ir.RankedTensorType))
     ends: dict[int, float] = {}
     for place, op in enumerate(written):
-        made = sum(_bytes(r) for r in op.results) if op.name not in traffic.FUSED else 0.0
+        made = sum(_bytes(r) for r in op.results if op.name not in traffic.FUSED or r in returned)
         inside = max((_held(region.blocks[0]) for region in op.regions
                       if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case")), default=0.0)
         most = max(most, now + max(made, inside))

@@ -60,6 +60,8 @@ class Explanation:
     """What was compiled natively, a line for each part."""
     traffic: Traffic = Traffic(())
     """What one run moves between the devices of a mesh."""
+    choice: str = ""
+    """Why its arguments lie there as they do, if that was chosen."""
 
     def __str__(self) -> str:
         parts = [f"{self.name}: {self.operations[0]} -> {self.operations[1]} operations, "
@@ -68,6 +70,7 @@ class Explanation:
                  f"compile time: trace {_ms(self.times.trace)}, passes {_ms(self.times.passes)}, "
                  f"native {_ms(self.times.native)}, XLA {_ms(self.times.xla)}"]
         parts += self._between_devices()
+        parts += [self.choice] if self.choice else []
         parts += self.native
         parts += [f"differentiated: {mode} mode of {function}, {before} -> {after} operations"
                   for mode, function, before, after in self.report.derivatives]
@@ -161,7 +164,8 @@ def account(lowered: Lowered, times: Times, traffic: Traffic) -> Explanation:
     return Explanation(lowered.name, lines,
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
-                       times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic)
+                       times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic,
+                       "" if lowered.choice is None else str(lowered.choice))
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
