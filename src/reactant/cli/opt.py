@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
+from reactant.cli import communication
 from reactant.cli.usage import UsageError, parse, seed, unknown
 from reactant.options import TARGETS
 
@@ -45,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--atol", type=_tolerance, default=1e-9, help="absolute tolerance of results (default 1e-9)")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the random arguments (default 0)")
     parser.add_argument("--verify", action="store_true", help="let MLIR verify the module after each name")
+    communication.add_arguments(parser)
 
 
 def _positive(text: str) -> int:
@@ -75,6 +77,9 @@ def chosen(options: argparse.Namespace) -> CompileOptions:
 
 
 def run(options: argparse.Namespace) -> int:
+    communication.require_beside(options, ("bisect", "reduce", *PRINTING))
+    if options.mesh is not None:
+        communication.prepare(options.mesh)
     from reactant import pipelines
     from reactant.ir.context import building
     from reactant.rewrite import NotConvergedWarning, Report
@@ -92,8 +97,11 @@ def run(options: argparse.Namespace) -> int:
     if options.bisect or options.reduce:
         if ignored := [name for name in PRINTING if getattr(options, name) not in (None, False)]:
             raise UsageError(f"--{ignored[0].replace('_', '-')} has no meaning beside --bisect and --reduce")
-        _check_runnable(module, options.file)
+        _check_runnable(module, options.file, "--bisect and --reduce run the program")
         return _bisect(module, names, options) if options.bisect else _reduce(module, names, options)
+    if options.mesh is not None:
+        _check_runnable(module, options.file, "--mesh divides a program for one device")
+        return communication.run(module, names, chosen(options), options)
     report = Report() if options.limit is None else Report(limit=options.limit)
     with building(), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", NotConvergedWarning)
@@ -109,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_runnable(module: ir.Module, file: str) -> None:
+def _check_runnable(module: ir.Module, file: str, what: str) -> None:
     from reactant.ir import modules
     from reactant.ir.context import building
     from reactant.runtime.program import body_of
@@ -118,7 +126,7 @@ def _check_runnable(module: ir.Module, file: str) -> None:
         with building():
             body_of(modules.clone(module), file)
     except ValueError as error:
-        raise UsageError(f"--bisect and --reduce run the program: {error}") from None
+        raise UsageError(f"{what}: {error}") from None
 
 
 def _bisect(module: ir.Module, names: list[str], options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -12,6 +12,7 @@ from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
 from reactant.communication.automatic import Partitioned
+from reactant.communication.declare import NotPartitioned
 from reactant.communication.placement import Placement, by_xla, partitioned
 from reactant.communication.traffic import Traffic, traffic
 from reactant.ir import modules
@@ -29,6 +30,9 @@ from reactant.runtime.jax_internals import (
 )
 from reactant.runtime.meshes import LAUNCHES
 from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
+
+if TYPE_CHECKING:
+    from reactant.communication.account import Needed
 
 
 class MeshExecutable:
@@ -51,6 +55,7 @@ class MeshExecutable:
         self._frozen = partial(body_of, name=name, weak=weak, callbacks=callbacks, as_jax=as_jax, contract=contract)
         self._body: Body = self._frozen(module, general=general)
         made = partitioned(module, general, placement)
+        self._general = general
         self.partitioned = made
         self._spread = self._named(made)
         self.arguments, self.results = self._places(made)
@@ -140,6 +145,16 @@ class MeshExecutable:
             made = by_xla(modules.parse(self._body.bytecode), self.placement)
         other = Program(self._named(made), Variant(), self.xla_options, places=self._places(made))
         return traffic(str(other.compiled.as_text()), program.__file__)
+
+    def needed(self) -> list[Needed]:
+        """What moves between devices, and why; nothing where XLA divides the program."""
+        from reactant.communication.account import account
+        with building():
+            try:
+                return account(modules.parse(self._general or self._body.bytecode), self.placement.shape,
+                               self.partitioned.inputs, self.partitioned.outputs, self.placement.pads)
+            except NotPartitioned:
+                return []
 
     def _compiled(self) -> Program:
         with self._lock:

@@ -45,19 +45,33 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
     something is gathered that may not be.
     """
     with building():
-        _require_known(module)
-        main = modules.function(module)
-        block = main.regions[0].blocks[0]
-        given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
-        axes = propagate(block, given)
-        returned = list(terminator(block).operands)
-        results = [s if s is not None else _free(axes, v, mesh, pads)
-                   for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
-        plan = best_plan(lambda moved: planned(mesh, axes, block, results, moved))
+        block, results, plan = _prepared(module, mesh, inputs, outputs, pads)
         if strict is not None:
-            require_divided(planned(mesh, axes, block, results, plan.to_move, Watching), returned, strict)
-        taken = [Sharding(tuple(axes[a])) for a in block.arguments]
+            require_divided(planned(mesh, plan.axes, block, results, plan.to_move, Watching),
+                            list(terminator(block).operands), strict)
+        taken = [Sharding(tuple(plan.axes[a])) for a in block.arguments]
         return Partitioned(_written(plan, block, taken, results), tuple(taken), tuple(results))
+
+
+def watched(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
+            outputs: Sequence[Sharding | None] | None = None, pads: bool = True) -> Watching:
+    """The plan of a program as `partition` divides it, which tells what is gathered."""
+    with building():
+        block, results, plan = _prepared(module, mesh, inputs, outputs, pads)
+        return planned(mesh, plan.axes, block, results, plan.to_move, Watching)
+
+
+def _prepared(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
+              outputs: Sequence[Sharding | None] | None, pads: bool) -> tuple[ir.Block, list[Sharding], Plan]:
+    """The body of @main, how its results lie, and the plan."""
+    _require_known(module)
+    block = modules.function(module).regions[0].blocks[0]
+    given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
+    axes = propagate(block, given)
+    returned = list(terminator(block).operands)
+    results = [s if s is not None else _free(axes, v, mesh, pads)
+               for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
+    return block, results, best_plan(lambda moved: planned(mesh, axes, block, results, moved))
 
 
 def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Sequence[Sharding]) -> ir.Module:

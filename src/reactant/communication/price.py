@@ -5,7 +5,7 @@ As XLA will compile it, more or less: what it fuses is `ir.traffic`'s guess, and
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import field, replace
 
 import numpy as np
@@ -27,7 +27,7 @@ COLLECTIVES = frozenset(f"stablehlo.{name}" for name in (
 @dataclass(frozen=True)
 class Collective:
     """A collective that runs `count` times. group: how many devices take part in one. sent: the bytes that a device
-    sends each time; total: that all of them send. line: the first one of the program that needs it."""
+    sends each time; total: that all of them send. line: the first one of the program that needs it, and why it does."""
 
     kind: str
     line: tuple[str, int] | None
@@ -35,6 +35,7 @@ class Collective:
     group: int
     sent: float
     total: float
+    why: str = ""
 
     @property
     def steps(self) -> float:
@@ -74,20 +75,19 @@ class Price:
         return sum(c.count * c.sent for c in self.collectives)
 
 
-def price_of(module: ir.Module, devices: int) -> Price:
-    """The price of a program that `partition` made for so many devices."""
+def price_of(module: ir.Module, devices: int, why: Callable[[ir.Operation], str] = lambda op: "") -> Price:
+    """The price of a program that `partition` made for so many devices. why: what is said of each collective."""
     with building():
         main = function(module)
-        counted = _Counted()
+        counted = _Counted(why)
         inner = [op for op in main.regions[0].blocks[0].operations if op.operation.name == "sdy.manual_computation"]
         block = inner[0].operation.regions[0].blocks[0] if inner else main.regions[0].blocks[0]
         counted.block(block, 1.0)
         merged: dict[tuple, float] = {}
         for c in counted.collectives:
-            key = (c.kind, c.line, c.group, c.sent, c.total)
+            key = (c.kind, c.line, c.group, c.sent, c.total, c.why)
             merged[key] = merged.get(key, 0.0) + c.count
-        found = tuple(Collective(kind, line, count, group, sent, total)
-                      for (kind, line, group, sent, total), count in merged.items())
+        found = tuple(Collective(kind, line, count, *rest) for (kind, line, *rest), count in merged.items())
         return Price(devices, counted.flops, counted.doubles, traffic.estimate(module)["bytes"],
                      _held(block), found, counted.known)
 
@@ -95,7 +95,8 @@ def price_of(module: ir.Module, devices: int) -> Price:
 class _Counted:
     """Sums over the ops of a program, those in loops as often as they run."""
 
-    def __init__(self) -> None:
+    def __init__(self, why: Callable[[ir.Operation], str]) -> None:
+        self.why = why
         self.flops = self.doubles = 0.0
         self.collectives: list[Collective] = []
         self.known = True
@@ -112,7 +113,7 @@ class _Counted:
             elif op.name in ("stablehlo.if", "stablehlo.case"):
                 self._dearest(op, times)
             elif op.name in COLLECTIVES:
-                self.collectives.append(replace(_collective(op), count=times))
+                self.collectives.append(replace(_collective(op), count=times, why=self.why(op)))
             elif len(op.results):
                 flops = times * cost.of_operation(op).flops
                 self.flops += flops
@@ -121,7 +122,7 @@ class _Counted:
     def _dearest(self, op: ir.Operation, times: float) -> None:
         branches = []
         for region in op.regions:
-            branch = _Counted()
+            branch = _Counted(self.why)
             branch.block(region.blocks[0], times)
             branches.append(branch)
         most = max(branches, key=lambda b: (sum(c.count * c.total for c in b.collectives), b.flops))

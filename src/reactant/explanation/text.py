@@ -9,6 +9,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.api import as_jitted
+from reactant.communication.account import Needed
 from reactant.communication.traffic import Moved, Traffic
 from reactant.compiled import Lowered, Times
 from reactant.ir import modules
@@ -35,7 +36,9 @@ class Line:
     chains: dict[str, int]
     """What became of its ops, rule after rule, and for how many of them."""
     moved: tuple[Moved, ...] = ()
-    """What it moves between devices."""
+    """What it moves between devices,"""
+    why: tuple[str, ...] = ()
+    """and why."""
 
     @property
     def source(self) -> str:
@@ -81,6 +84,7 @@ class Explanation:
             parts.append(f"    now:    {_counts(line.kept) or 'nothing is left'}")
             if line.moved:
                 parts.append(f"    moves:  {_collectives(line.moved, self.traffic.devices)}")
+                parts += [f"    why:    {'; '.join(line.why)}"] if line.why else []
             if line.rules:
                 parts.append(f"    rules:  {_counts(line.rules)}")
             shown = sorted(line.chains.items(), key=lambda item: -len(item[0]))
@@ -148,8 +152,8 @@ def _order(place: str) -> tuple[str, int]:
     return (file, int(number)) if number.isdigit() else (place, 0)
 
 
-def account(lowered: Lowered, times: Times, traffic: Traffic) -> Explanation:
-    """The explanation of a lowered program, which moves `traffic` between devices."""
+def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[Needed] = ()) -> Explanation:
+    """The explanation of a lowered program, which moves `traffic` between devices; needed: why."""
     with building():
         before, after = by_line(lowered.original), by_line(lowered.module)
     rules = lowered.report.by_line()
@@ -157,8 +161,13 @@ def account(lowered: Lowered, times: Times, traffic: Traffic) -> Explanation:
     for chain in lowered.report.chains or ():
         chains.setdefault(chain.line, Counter())[str(chain)] += 1
     moved = {f"{line[0]}:{line[1]}" if line else "": each for line, each in traffic.by_line().items()}
+    why: dict[str, list[str]] = {}
+    for each in needed:
+        line = each.collective.line
+        why.setdefault(f"{line[0]}:{line[1]}" if line else "", []).append(each.why)
     lines = [Line(place, before.get(place, Counter()), after.get(place, Counter()), rules.get(place, {}),
-                  dict(chains.get(place, {})), moved.get(place, ()))
+                  dict(chains.get(place, {})), moved.get(place, ()),
+                  tuple(dict.fromkeys(why.get(place, ()))))
              for place in sorted({*before, *after, *rules, *moved}, key=_order)]
     first, last = lowered.cost(optimized=False), lowered.cost()
     return Explanation(lowered.name, lines,
@@ -179,4 +188,5 @@ def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
     with following():
         compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()
     compiled.executable.compile(on_device=compiled.lowered.on_device)
-    return account(compiled.lowered, compiled.times, compiled.traffic())
+    needed: Sequence[Needed] = getattr(compiled.executable, "needed", tuple)()
+    return account(compiled.lowered, compiled.times, compiled.traffic(), needed)

@@ -30,6 +30,11 @@ def file_and_line(location: ir.Location) -> tuple[str, int] | None:
     return next((found for part in parts if (found := file_and_line(part))), None)
 
 
+def joined(location: ir.Location) -> list[ir.Location]:
+    """The locations that one stands for, where several ops have become one."""
+    return list(location.locations) if _kind(location) == "fused" and location.locations else [location]
+
+
 def with_names(location: ir.Location, op: str, function: str) -> ir.Location:
     """A line of a file with the names of an op and of the function around it, as locations of jax's have them; of
     several lines that share an op the first one. Others as they are."""
@@ -40,4 +45,4 @@ def with_names(location: ir.Location, op: str, function: str) -> ir.Location:
     return location
 
 
-__all__ = ["file_and_line", "with_names"]
+__all__ = ["file_and_line", "joined", "with_names"]
