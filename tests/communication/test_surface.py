@@ -398,3 +398,16 @@ def test_jax_functions_that_say_how_arrays_lie():
     assert reactant.jit(program)(given).sharding.is_fully_replicated
     assert_like(reactant.jit(shifted)(given), np.roll(u, 2, 0))
     assert_like(reactant.jit(shifted)(reactant.array(u, sharding=mesh.sharding("x"))), np.roll(u, 2, 0))
+
+
+def test_axes_of_one_device_divide_nothing():
+    """They cost no messages, and arrays keep them."""
+    u = np.random.default_rng(0).random((64, 16))
+    found = []
+    for sizes, axes in (({"x": 8}, ("x",)), ({"x": 8, "y": 1}, ("x", "y")), ({"one": 1, "x": 8}, (("one", "x"), None))):
+        given = reactant.array(u, sharding=reactant.mesh(**sizes).sharding(*axes))
+        place, jitted = given.sharding, reactant.jit(periodic)
+        found.append(jitted.lower(given, given.copy()).compile().traffic().by_kind())
+        jitted(given, given.copy())
+        assert given.sharding == place
+    assert found[0] == found[1] == found[2]

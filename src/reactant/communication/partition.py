@@ -50,7 +50,13 @@ def partition(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
             require_divided(planned(mesh, plan.axes, block, results, plan.to_move, Watching),
                             list(terminator(block).operands), strict)
         taken = [Sharding(tuple(plan.axes[a])) for a in block.arguments]
-        return Partitioned(_written(plan, block, taken, results), tuple(taken), tuple(results))
+        made = _written(plan, block, taken, results)
+        return Partitioned(made, _told(inputs, taken), _told(outputs or [None] * len(results), results))
+
+
+def _told(given: Sequence[Sharding | None], found: Sequence[Sharding]) -> tuple[Sharding, ...]:
+    """The shardings that were given, which may name axes that divide nothing, and of the others what was found."""
+    return tuple(one or other for one, other in zip(given, found, strict=True))
 
 
 def watched(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | None],
@@ -66,10 +72,10 @@ def _prepared(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
     """The body of @main, how its results lie, and the plan."""
     _require_known(module)
     block = modules.function(module).regions[0].blocks[0]
-    given = {a: s for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
+    given = {a: mesh.dividing(s) for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
     axes = propagate(block, given)
     returned = list(terminator(block).operands)
-    results = [s if s is not None else _free(axes, v, mesh, pads)
+    results = [mesh.dividing(s) if s is not None else _free(axes, v, mesh, pads)
                for v, s in zip(returned, outputs or [None] * len(returned), strict=True)]
     return block, results, best_plan(lambda moved: planned(mesh, axes, block, results, moved))
 

@@ -29,6 +29,10 @@ class MeshShape:
         axes = (axes,) if isinstance(axes, str) else axes
         return math.prod(self.sizes[self.names.index(a)] for a in axes)
 
+    def dividing(self, sharding: Sharding) -> Sharding:
+        """A sharding without the axes that have one device only."""
+        return Sharding(tuple(tuple(a for a in axes if self.size(a) > 1) for axes in sharding.axes))
+
     def coordinates(self) -> Iterator[dict[str, int]]:
         """Where each device is, in the order of their numbers."""
         for device in range(self.devices):
