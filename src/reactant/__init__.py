@@ -3,6 +3,8 @@ import importlib
 
 from reactant.api import Jitted, RecompilationWarning, code_hlo, code_xla, jit
 from reactant.errors import (
+    CheckpointError,
+    ClusterError,
     ConcreteValueNeeded,
     ConstantWriteError,
     ControlFlowError,
@@ -20,6 +22,7 @@ __version__ = "0.1.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
          "mesh": "runtime.meshes", "Mesh": "runtime.meshes",
+         "Checkpoints": "processes.checkpoints", "Cluster": "processes.peers", "cluster": "processes.peers",
          "explain": "explanation", "verify": "verification", "vmap": "mapping", "bisect": "diagnosis.bisection",
          "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
@@ -28,12 +31,13 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
                          "derivatives")}
 """Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
 
-__all__ = ["CompileOptions", "ConcreteValueNeeded", "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted",
-           "LeakError", "LeftToJaxWarning", "Mesh", "NotDifferentiable", "ReactantError", "RecompilationWarning",
-           "ShardingError", "UnsupportedError", "array", "bisect", "c", "check_derivatives", "checkpoint",
-           "checkpointed", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain", "export",
-           "grad", "hessian", "hvp", "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load",
-           "mesh", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
+__all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "CompileOptions", "ConcreteValueNeeded",
+           "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted", "LeakError", "LeftToJaxWarning", "Mesh",
+           "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError", "array",
+           "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo", "code_xla", "cuda",
+           "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian",
+           "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "stop_gradient", "value_and_grad", "verify",
+           "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

@@ -21,8 +21,18 @@ RUN_TIME_ERRORS: dict[str, type[Exception]] = {}
 """What the message of a failed check inside native code starts with -> the exception it is to the user."""
 
 
+_blamed_on: list[Callable[[Exception], Exception | None]] = []
+
+
+def blame_with(finder: Callable[[Exception], Exception | None]) -> None:
+    """Register the function that finds, for an error of the running program, what happened to another process."""
+    _blamed_on[:] = [finder]
+
+
 def translated(error: Exception) -> Exception:
     """An error of the running program as the user should see it; the error itself where it is not one of ours."""
+    if _blamed_on and (found := _blamed_on[0](error)) is not None:
+        return found
     text = str(error)
     for mark, kind in RUN_TIME_ERRORS.items():
         if mark in text:
@@ -132,6 +142,24 @@ class OverlapError(ReactantError):
 
 class ShardingError(ReactantError, ValueError):
     """A mesh or a sharding that cannot be, or arrays on several meshes."""
+
+
+class ClusterError(ReactantError, RuntimeError):
+    """Another process of the program died, raised an error or does not answer; or there are none to join. rank, host:
+    which one, None where it is none."""
+
+    def __init__(self, message: str, rank: int | None = None, host: str | None = None):
+        super().__init__(message)
+        self.rank, self.host = rank, host
+
+
+class CheckpointError(ReactantError, RuntimeError):
+    """A checkpoint that could not be written, whose writing leaves earlier ones as they are; or one that does not hold
+    what is asked for. rank: the process that failed, None where it is none in particular."""
+
+    def __init__(self, message: str, rank: int | None = None):
+        super().__init__(message)
+        self.rank = rank
 
 
 class StateChangeError(ConstantWriteError):

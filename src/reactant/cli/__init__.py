@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from reactant import __version__
-from reactant.cli import calibrate, demo, info, opt, patterns, raise_, run
+from reactant.cli import calibrate, demo, info, launch, opt, patterns, raise_, run
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
 _COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "patterns": patterns, "raise": raise_,
-             "info": info}
+             "launch": launch, "info": info}
 
 
 def _parser() -> argparse.ArgumentParser:

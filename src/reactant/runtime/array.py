@@ -198,6 +198,21 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __deepcopy__(self, memo: Any) -> DeviceArray:
         return self.copy()
 
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether some elements are in other processes: NumPy cannot have them without `gather`."""
+        return not shards.is_here(self._storage.current())
+
+    def gather(self) -> np.ndarray:
+        """All elements as a read-only ndarray. Where some are in other processes, all of these have to call it, and
+        each gets all elements.
+
+            x = reactant.array(np.arange(8.0), sharding=reactant.mesh(x=jax.device_count()).sharding("x"))
+            x.gather()
+        """
+        return self._host() if not self.is_elsewhere else shards.gathered(
+            self.buffer, self.shape if self.is_padded else None)
+
     def block_until_ready(self) -> DeviceArray:
         """Wait until the elements are computed; returns itself."""
         self._storage.current().block_until_ready()
@@ -403,10 +418,20 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __repr__(self) -> str:
         prefix = "reactant."
+        if self.is_elsewhere:
+            return f"{prefix}array(<{self._told()}>, shape={self.shape}, dtype={self.dtype.name})"
         return prefix + repr(np.asarray(self._host())).replace("\n", "\n" + " " * len(prefix))
 
     def __str__(self) -> str:
-        return str(self._host())
+        return f"<{self.dtype.name}{list(self.shape)}, {self._told()}>" if self.is_elsewhere else str(self._host())
+
+    def _told(self) -> str:
+        """Where the elements are, for an array that is in several processes."""
+        buffer = self._storage.current()
+        boxes = {str(index): index for index, _ in shards.held(buffer, self._storage.shape, every=True)}
+        here = ", ".join(f"[{', '.join(f'{s.start}:{s.stop}' for s in index)}]" for index in boxes.values())
+        several = len({device.process_index for device in buffer.sharding.device_set})
+        return f"{'in' if self._layout is None else 'of an array in'} {several} processes, here {here or 'nothing'}"
 
     def __format__(self, specification: str) -> str:
         return format(self._host(), specification)

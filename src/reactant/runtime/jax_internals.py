@@ -14,6 +14,10 @@ have regions (`cse`):
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
 - `jaxlib.lapack._lapack.initialize`, `jaxlib.gpu_solver.initialize_hybrid_kernels`, without which calls of LAPACK, on
   a CPU and from programs of a GPU, end the process;
+- `jax._src.clusters.ClusterEnv.auto_detect_unset_distributed_params`: what `jax.distributed.initialize` asks of the
+  environment; `jax._src.distributed.global_state` and `jaxlib._jax.get_distributed_runtime_client`, of which it makes
+  the rest: it starts jax's coordination service in the first process, whose death then ends all others in C++
+  (`processes/service.py` has it in a process of its own, by `jaxlib._jax.get_distributed_runtime_service`);
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
@@ -26,9 +30,12 @@ import jax
 import jaxlib
 import numpy as np
 from jax._src import api as _api  # private: what is to be done after calls
+from jax._src import clusters as _clusters  # private: what is asked of the environment of a process
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
+from jax._src import distributed as _distributed  # private: the other processes
 from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
+from jaxlib import _jax  # private: the client of the coordination service
 from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
 from jaxlib import lapack as _lapack  # private: what jax does when it lowers linear algebra
 from jaxlib import xla_client as _xla_client  # private: clients are jax's to make
@@ -49,6 +56,9 @@ try:
     initialize_lapack = _lapack._lapack.initialize
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client
+    _processes = _distributed.global_state
+    _detect_processes = _clusters.ClusterEnv.auto_detect_unset_distributed_params
+    _client_of_service = _jax.get_distributed_runtime_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know
     raise ImportError(
         f"reactant does not know this jax ({jax.__version__}): {missing}. Install jax 0.10 or 0.11."
@@ -121,3 +131,32 @@ def synchronous_cpu(index: int = 0) -> jax.Device:
             _clients.append(_make_cpu_client(asynchronous=False))
         devices = _clients[0].local_devices()  # type: ignore[attr-defined]
     return devices[index if index < len(devices) else 0]
+
+
+def store_of_processes() -> Any:
+    """The client of the coordination service, a store of keys among other things; None where there is one process."""
+    return _processes.client
+
+
+def processes_of_environment(timeout: int) -> tuple[str | None, int | None, int | None, Sequence[int] | None]:
+    """Where the first process is, how many there are, which one this is and which devices of its machine it has, as
+    SLURM, Open MPI, Kubernetes or TPU pods tell."""
+    found: tuple[str | None, int | None, int | None, Sequence[int] | None] = _detect_processes(
+        None, None, None, None, None, timeout)
+    return found
+
+
+def join_processes(address: str, count: int, rank: int, devices: Sequence[int] | None, *, silence: int,
+                   timeout: int) -> None:
+    """Become one of several processes: as `jax.distributed.initialize`, with a service that runs elsewhere. silence:
+    seconds without a sign of life after which the service takes this process for lost."""
+    jax.config.update("jax_enable_recoverability", True)
+    if devices:
+        shown = ",".join(map(str, devices))
+        jax.config.update("jax_cuda_visible_devices", shown)
+        jax.config.update("jax_rocm_visible_devices", shown)
+    _processes.coordinator_address, _processes.num_processes, _processes.process_id = address, count, rank
+    _processes.client = _client_of_service(address, rank, init_timeout=timeout, use_compression=True,
+                                           heartbeat_timeout=silence, shutdown_timeout=5)
+    _processes.client.connect()
+    _processes.initialize_preemption_sync_manager()

@@ -216,12 +216,14 @@ class Launches:
 
     def __init__(self) -> None:
         self._count = 0
+        self.started = 0        # since the beginning
         self._lock = threading.Lock()
 
     def note(self, results: Any) -> None:
         """Something has been started, and these will be its results."""
         with self._lock:
             self._count += 1
+            self.started += 1
             wait = self._count >= IN_FLIGHT
             if wait:
                 self._count = 0

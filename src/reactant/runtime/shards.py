@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 
-from reactant.errors import ShardingError
+from reactant.errors import RAISED_BY_PROGRAMS, ShardingError, translated, where
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Box
 from reactant.runtime.meshes import axes_of, padded, replicated, spec_of
@@ -22,7 +22,7 @@ def from_host(host: np.ndarray, sharding: NamedSharding) -> jax.Array:
     """A buffer of `host`, which nobody will change, at rest."""
     whole = padded(sharding, host.shape)
     with X64():
-        if whole == host.shape:
+        if whole == host.shape and sharding.is_fully_addressable:
             return jax.device_put(host, sharding)
         return jax.make_array_from_callback(whole, sharding, lambda index: _filled(host[_within(index, host.shape)],
                                                                                   _extents(index, whole)))
@@ -31,6 +31,8 @@ def from_host(host: np.ndarray, sharding: NamedSharding) -> jax.Array:
 def from_device(array: jax.Array, sharding: NamedSharding) -> jax.Array:
     """A buffer of `array`, wherever it is, at rest; it may be `array` itself."""
     whole = padded(sharding, array.shape)
+    if array.is_fully_addressable and not sharding.is_fully_addressable:
+        return from_host(np.asarray(array), sharding)
     with X64():
         if whole == array.shape:
             return jax.device_put(array, sharding)
@@ -97,11 +99,45 @@ def host_of(buffer: jax.Array, shape: Shape | None) -> np.ndarray:
     """The array that rests in a buffer, for NumPy. shape: None where it is all of the buffer."""
     if 0 in (buffer.shape if shape is None else shape):      # jax fails where one device has something
         return np.empty(buffer.shape if shape is None else shape, buffer.dtype)
-    host = np.asarray(buffer)
+    if not is_here(buffer):
+        raise ShardingError(
+            f"Parts of this {buffer.dtype.name}{list(buffer.shape if shape is None else shape)} array are in other "
+            f"processes. x.gather(), called by all of them, is all of it as an ndarray; reactant.jit computes with it "
+            f"where it is: reactant.jit(np.sum)(x).{where()}")
+    try:
+        host = np.asarray(buffer)
+    except RAISED_BY_PROGRAMS as error:
+        if (known := translated(error)) is error:
+            raise
+        raise known from error
     if shape is None:
         return host
     found = np.ascontiguousarray(host[tuple(slice(n) for n in shape)]).reshape(shape)
     found.flags.writeable = False
+    return found
+
+
+def is_here(buffer: jax.Array) -> bool:
+    """Whether this process has all elements."""
+    return bool(buffer.is_fully_addressable or buffer.is_fully_replicated)
+
+
+def gathered(buffer: jax.Array, shape: Shape | None) -> np.ndarray:
+    """As `host_of`, of an array that is in several processes, all of which have to call this."""
+    if not is_here(buffer):
+        with X64():
+            buffer = _everywhere(replicated(buffer.sharding.mesh))(buffer)
+    return host_of(buffer, shape)
+
+
+def held(buffer: jax.Array, shape: Shape, every: bool = False) -> list[tuple[tuple[slice, ...], jax.Array]]:
+    """The parts that this process has, with their places in the array of this shape that rests in a buffer. Of parts
+    that several devices have, those of the first of them all, unless `every`."""
+    found = []
+    for shard in buffer.addressable_shards:
+        within = _within(shard.index, shape)
+        if (every or shard.replica_id == 0) and all(s.start < s.stop for s in within):
+            found.append((within, shard.data))
     return found
 
 
@@ -122,6 +158,11 @@ def _filled(part: np.ndarray, shape: Shape) -> np.ndarray:
     made = np.zeros(shape, part.dtype)
     made[tuple(map(slice, part.shape))] = part
     return made
+
+
+@functools.lru_cache(maxsize=64)
+def _everywhere(place: NamedSharding) -> Callable[[Any], jax.Array]:
+    return jax.jit(lambda buffer: buffer, out_shardings=place)
 
 
 @functools.partial(jax.jit, static_argnums=1)

@@ -1,0 +1,36 @@
+"""What several processes print, as one: the first one's standard output, and the errors of all with their numbers."""
+from __future__ import annotations
+
+import os
+import re
+
+NOISE = re.compile(rb"\[Gloo\] Rank \d+ is connected to [^\n]*\n")
+"""What XLA's library for CPUs prints when processes first meet."""
+
+
+class Printed:
+    """One stream of a process, on its way to a file descriptor. number: what each line begins with; None for the
+    stream that goes as it comes. seen: false where nobody wants it."""
+
+    def __init__(self, to: int, number: int | None, seen: bool = True) -> None:
+        self._to, self._mark, self._seen = to, None if number is None else f"[{number}] ".encode(), seen
+        self._rest = b""
+
+    def add(self, data: bytes) -> None:
+        """Print what came."""
+        if not self._seen:
+            return
+        if self._mark is None:
+            self._write(NOISE.sub(b"", data))
+            return
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        self._write(b"".join(self._mark + line + b"\n" for line in whole))
+
+    def end(self) -> None:
+        """Print the last line, which nothing ended."""
+        if self._rest:
+            self.add(b"\n")
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._to, data):]
