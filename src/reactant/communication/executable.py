@@ -15,6 +15,7 @@ from reactant.communication.automatic import Partitioned
 from reactant.communication.declare import NotPartitioned
 from reactant.communication.placement import Placement, by_xla, partitioned
 from reactant.communication.traffic import Traffic, traffic
+from reactant.errors import translated
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.locations import with_names
@@ -99,7 +100,9 @@ class MeshExecutable:
         try:
             try:
                 results: list[jax.Array] = run(*given)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError) as error:
+                if (known := translated(error)) is not error:
+                    raise known from None
                 results = run(*self._placed(arguments))
         finally:
             restore_x64(before)

@@ -5,6 +5,7 @@ import os
 import re
 
 NOISE = re.compile(rb"\[Gloo\] Rank \d+ is connected to [^\n]*\n")
+BEGIN = b"[Gloo] Rank "
 """What XLA's library for CPUs prints when processes first meet."""
 
 
@@ -21,7 +22,10 @@ class Printed:
         if not self._seen:
             return
         if self._mark is None:
-            self._write(NOISE.sub(b"", data))
+            data = NOISE.sub(b"", self._rest + data)
+            line = data.rpartition(b"\n")[2]       # what begins like noise waits for its end
+            self._rest = line if line and (line.startswith(BEGIN) or BEGIN.startswith(line)) else b""
+            self._write(data.removesuffix(self._rest))
             return
         *whole, self._rest = (self._rest + data).split(b"\n")
         self._write(b"".join(self._mark + line + b"\n" for line in whole))
@@ -29,7 +33,7 @@ class Printed:
     def end(self) -> None:
         """Print the last line, which nothing ended."""
         if self._rest:
-            self.add(b"\n")
+            self._write(self._rest if self._mark is None else self._mark + self._rest + b"\n")
 
     def _write(self, data: bytes) -> None:
         while data:

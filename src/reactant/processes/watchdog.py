@@ -23,7 +23,7 @@ from typing import Any
 from reactant.processes import places
 from reactant.processes.channels import Channel, Word
 from reactant.processes.losses import ENDED, LATE, RAISED, Known, Loss, of_communication
-from reactant.errors import ClusterError, blame_with
+from reactant.errors import CheckpointError, ClusterError, blame_with
 from reactant.runtime.meshes import LAUNCHES
 
 PATIENCE = 15.0
@@ -32,7 +32,7 @@ SILENT = 0.8
 """The part of it after which a process that gives no sign of life is lost."""
 GRACE = 5.0
 """Seconds that the main thread has for an error before the process is ended."""
-LEAVING = 3.0
+LEAVING = 1.5
 """Seconds that a process has for ending itself after an error: what it waits for may never come."""
 BEAT = 0.5
 LOST = 75
@@ -80,10 +80,13 @@ class Watchdog(threading.Thread):
         if isinstance(error, ClusterError) or not of_communication(error):
             return None
         late = "timed out" in str(error).lower()
-        if self.known.wait(2.0 if late else SILENT * self._patience + 3.0) is None:
+        until = time.monotonic() + (1.0 if late else SILENT * self._patience + 3.0)
+        while self.known.wait(3 * BEAT) is None:
             loss = self._left_behind(late)
-            if loss is None:
+            if loss is None and time.monotonic() > until:
                 return None
+            if loss is None:
+                continue
             self._channel.tell(loss)
             self.known.hear(loss)
         return self.known.error()
@@ -130,9 +133,17 @@ class Watchdog(threading.Thread):
         behind = self.blamed(error)
         if behind is not None:
             error.add_note(f"ClusterError: {behind}")
-        self._before(kind, error, where)
-        self._channel.tell(self.known.loss or self._loss(self._rank, RAISED, f"raised {_said(error, where)}"))
+        if isinstance(error, (ClusterError, CheckpointError)):
+            print(_in_short(error, where), file=sys.stderr)
+        else:
+            self._before(kind, error.with_traceback(_from_users(where)), error.__traceback__)
+        self._channel.tell(self.known.loss or self._of_error(error, where))
         self._leave()
+
+    def _of_error(self, error: BaseException, where: TracebackType | None) -> Loss:
+        if isinstance(error, CheckpointError) and error.rank is not None:
+            return self._loss(error.rank, RAISED, "could not write its part of a checkpoint")
+        return self._loss(self._rank, RAISED, f"raised {_said(error, where)}")
 
     def _at_end(self) -> None:
         self._ended = True
@@ -153,6 +164,21 @@ class Watchdog(threading.Thread):
         text = f"reactant.ClusterError: {self.known.loss}\n  Process {self._rank} waits for it, in{at}\n"
         os.write(2, text.encode(errors="replace"))
         os._exit(0 if self._ended else LOST)
+
+
+def _from_users(where: TracebackType | None) -> TracebackType | None:
+    """A traceback without what comes before the user's first line."""
+    found = where
+    while found is not None and not places.is_users(found.tb_frame.f_code.co_filename):
+        found = found.tb_next
+    return found or where
+
+
+def _in_short(error: BaseException, where: TracebackType | None) -> str:
+    """What Python prints of an error, with the user's lines alone: where others were waited for is not of interest."""
+    lines = [each for each in traceback.extract_tb(where) if places.is_users(each.filename)]
+    return "".join(["Traceback (most recent call last):\n", *traceback.format_list(lines),
+                    f"reactant.{type(error).__name__}: {error}"])
 
 
 def _said(error: BaseException, where: TracebackType | None) -> str:

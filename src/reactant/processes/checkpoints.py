@@ -1,0 +1,153 @@
+"""The state of a program on disk: `reactant.Checkpoints(directory)`.
+
+Steps, what is complete, and what is thrown away are orbax-checkpoint's to manage; what is in a step, `checkpoint_files`
+writes and reads. A step has its name when all of it is there and not before.
+"""
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from reactant.errors import CheckpointError
+from reactant.processes import agreement, checkpoint_files
+from reactant.processes.peers import cluster
+
+VARIABLE = "REACTANT_CHECKPOINT"
+"""Where `reactant launch --checkpoint` tells the directory."""
+
+
+class Checkpoints:
+    """Checkpoints of a program in a directory, which all of its processes see.
+
+    directory: that of `reactant launch --checkpoint DIR` when None. keep: how many complete ones stay, the last ones;
+    None for all.
+
+        saved = reactant.Checkpoints("run1")
+        state = {"u": u, "time": 0.0}
+        if saved.latest is not None:
+            state = saved.restore(state)
+        ...
+        saved.save(step, state)
+
+    Raises `CheckpointError` where no directory is named, or orbax-checkpoint is not installed.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None, *, keep: int | None = 3) -> None:
+        named = directory if directory is not None else os.environ.get(VARIABLE)
+        if named is None:
+            raise CheckpointError("reactant.Checkpoints: no directory is named, and the program was not started by "
+                                  "reactant launch --checkpoint DIR.")
+        if keep is not None and keep < 1:
+            raise CheckpointError(f"reactant.Checkpoints: keep={keep}: at least one.")
+        cluster()
+        self.directory = Path(named).resolve()
+        self._manager = _manager(self.directory, keep)
+        self._steps: list[int] = self._found()
+
+    @property
+    def latest(self) -> int | None:
+        """The last complete step."""
+        return self._steps[-1] if self._steps else None
+
+    @property
+    def steps(self) -> list[int]:
+        """All complete steps, the first ones first."""
+        return list(self._steps)
+
+    def _found(self) -> list[int]:
+        found: list[int] = agreement.said_by_first(sorted(self._manager.all_steps()))
+        return found
+
+    def save(self, step: int, state: Any) -> None:
+        """Write `state` as `step`; returns when it is complete. All processes have to call this.
+
+        state: arrays of ours, of jax's (keys of `jax.random`, too) and of NumPy's, numbers, bools and strings, in dicts,
+            lists, tuples and whatever else jax takes for a tree. Of arrays on a mesh each process writes what it has,
+            without padding; of all else, which is to be the same in each process, the first one's is written.
+
+        Raises `CheckpointError` for a step that is there, for what cannot be written, and in all processes where one of
+        them fails (its disk is full, say). Earlier checkpoints stay as they are then.
+        """
+        if step in self._steps:
+            raise CheckpointError(f"There is a checkpoint of step {step} in {self.directory} already.")
+        parts = checkpoint_files.parts_of(state)
+        with _told(self.directory, step):
+            self._manager.save(step, args=checkpoint_files.arguments().ToWrite(parts), force=True)
+            self._manager.wait_until_finished()
+            self._manager.check_for_errors()
+        self._steps = self._found()
+
+    def restore(self, like: Any = None, step: int | None = None) -> Any:
+        """The state of a step, of the last one when None.
+
+        like: a tree of what was saved, whose leaves say how each is wanted: a device array or an array of jax's on the
+            same devices in the same way (what is in it is not looked at), a `jax.ShapeDtypeStruct` with a sharding as
+            an array of jax's, a `NamedSharding` as a device array, all else as it was saved. The mesh may be another
+            one than before. When None, all arrays are of NumPy's and whole, in dicts and lists.
+
+        Raises `CheckpointError` where there is no such step, and where it holds no such leaf or one of another shape or
+        dtype.
+        """
+        step = self.latest if step is None else step
+        if step is None or step not in self._steps:
+            have = f"there are {', '.join(map(str, self._steps))}" if self._steps else "there are none"
+            raise CheckpointError(f"There is no checkpoint{'' if step is None else f' of step {step}'} in "
+                                  f"{self.directory}; {have}.")
+        with _quiet():
+            return self._manager.restore(step, args=checkpoint_files.arguments().ToRead(like))
+
+    def close(self) -> None:
+        """Let go of the directory."""
+        self._manager.close()
+
+    def __repr__(self) -> str:
+        return f"reactant.Checkpoints({str(self.directory)!r}): steps {self.steps}"
+
+
+def _manager(directory: Path, keep: int | None) -> Any:
+    with _quiet():
+        checkpoint_files.arguments()
+        import orbax.checkpoint as ocp
+        first = jax.process_index() == 0
+        if first:
+            directory.mkdir(parents=True, exist_ok=True)
+        agreement.said_by_first(None)       # it is there
+        return ocp.CheckpointManager(
+            directory, item_handlers=checkpoint_files.arguments().Handler(),
+            options=ocp.CheckpointManagerOptions(
+                max_to_keep=keep, create=False, cleanup_tmp_directories=True, enable_async_checkpointing=False))
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """orbax tells its log of all that it does, and of errors that it raises as well."""
+    log = logging.getLogger("absl")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@contextlib.contextmanager
+def _told(directory: Path, step: int) -> Iterator[None]:
+    """What goes wrong in writing is an error of ours; nothing of the step stays."""
+    try:
+        with _quiet():
+            yield
+    except (CheckpointError, OSError) as error:
+        if jax.process_index() == 0:
+            for rest in directory.glob(f"{step}.*tmp*"):
+                shutil.rmtree(rest, ignore_errors=True)
+        if isinstance(error, CheckpointError):
+            raise CheckpointError(str(error), error.rank) from None     # and not from within orbax
+        raise CheckpointError(f"The checkpoint of step {step} could not be written to {directory}: {error}. Earlier "
+                              f"ones are as they were.", jax.process_index()) from error
