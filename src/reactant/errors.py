@@ -45,6 +45,17 @@ RAISED_BY_PROGRAMS = (RuntimeError, ValueError)
 """What jax makes of a failing program: JaxRuntimeError, or, where its C++ calls it directly, ValueError."""
 
 
+@contextlib.contextmanager
+def waiting() -> Iterator[None]:
+    """For what waits for a running program: its errors as the user should see them."""
+    try:
+        yield
+    except RAISED_BY_PROGRAMS as error:
+        if (known := translated(error)) is error:
+            raise
+        raise known from None
+
+
 _elsewhere: list[str] = []
 
 

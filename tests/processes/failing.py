@@ -1,6 +1,6 @@
 """A program of several processes in which something happens to one of them. Run by test_failures.py.
 
-    failing.py FOLDER WHAT RANK     WHAT: kill, stop, raise, leave, late, full, nothing
+    failing.py FOLDER WHAT RANK     WHAT: kill, stop, raise, leave, late, full, torn, nothing
 
 Each process that sees an error of ours writes it to FOLDER/seen-RANK. The field at the end goes to FOLDER/field.npy.
 """
@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 import reactant
+from reactant.processes import checkpoint_files
 
 STEPS, EVERY, WHEN = 24, 4, 10
 ROWS = 61
@@ -42,6 +43,9 @@ def happens(what, folder):
         sys.exit(0)
     elif what == "late":
         time.sleep(120)
+    elif what == "torn":
+        write = checkpoint_files.write
+        checkpoint_files.write = lambda *given: (write(*given), happens("kill", folder))
     elif what == "full":
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))

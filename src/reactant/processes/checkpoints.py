@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from reactant.errors import CheckpointError
+from reactant.errors import CheckpointError, ClusterError
 from reactant.processes import agreement, checkpoint_files
 from reactant.processes.peers import cluster
 
@@ -133,8 +133,12 @@ def _quiet() -> Iterator[None]:
     log.setLevel(logging.CRITICAL)
     try:
         yield
-    finally:
+    except ClusterError:        # its threads are still at it
+        raise
+    except BaseException:
         log.setLevel(before)
+        raise
+    log.setLevel(before)
 
 
 @contextlib.contextmanager

@@ -135,7 +135,7 @@ class Watchdog(threading.Thread):
             error.add_note(f"ClusterError: {behind}")
         if isinstance(error, (ClusterError, CheckpointError)):
             print(_in_short(error, where), file=sys.stderr)
-        else:
+        elif kind is not KeyboardInterrupt or self._rank == 0:      # which all have had
             self._before(kind, error.with_traceback(_from_users(where)), error.__traceback__)
         self._channel.tell(self.known.loss or self._of_error(error, where))
         self._leave()

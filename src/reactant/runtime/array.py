@@ -21,6 +21,7 @@ from jax import Array, Device
 from jax.sharding import NamedSharding, Sharding
 
 from reactant import named_tuples
+from reactant.errors import waiting
 from reactant.ir import types
 from reactant.runtime import array_functions, meshes, shards, sources
 from reactant.runtime.array_flat import Flags, Flat
@@ -215,7 +216,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def block_until_ready(self) -> DeviceArray:
         """Wait until the elements are computed; returns itself."""
-        self._storage.current().block_until_ready()
+        with waiting():
+            self._storage.current().block_until_ready()
         return self
 
     def item(self, *index: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 
-from reactant.errors import RAISED_BY_PROGRAMS, ShardingError, translated, where
+from reactant.errors import ShardingError, waiting, where
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Box
 from reactant.runtime.meshes import axes_of, padded, replicated, spec_of
@@ -104,12 +104,8 @@ def host_of(buffer: jax.Array, shape: Shape | None) -> np.ndarray:
             f"Parts of this {buffer.dtype.name}{list(buffer.shape if shape is None else shape)} array are in other "
             f"processes. x.gather(), called by all of them, is all of it as an ndarray; reactant.jit computes with it "
             f"where it is: reactant.jit(np.sum)(x).{where()}")
-    try:
+    with waiting():
         host = np.asarray(buffer)
-    except RAISED_BY_PROGRAMS as error:
-        if (known := translated(error)) is error:
-            raise
-        raise known from error
     if shape is None:
         return host
     found = np.ascontiguousarray(host[tuple(slice(n) for n in shape)]).reshape(shape)
