@@ -52,6 +52,6 @@ def _require(options: argparse.Namespace) -> None:
     if not options.restart and (options.max_restarts is not None or options.min_processes is not None):
         raise UsageError("--max-restarts and --min-processes say how to start again: give --restart, too")
     if options.restart and options.checkpoint is None:
-        raise UsageError("--restart goes on from a checkpoint: give --checkpoint DIR, which reactant.Checkpoints() uses")
+        raise UsageError("--restart goes on from a checkpoint: give --checkpoint DIR, where reactant.Checkpoints() is")
     if not options.module and not Path(options.script).is_file():
         raise UsageError(f"cannot read '{options.script}': there is no such file")

@@ -1,8 +1,8 @@
 """What is in the directory of a checkpoint: each array as zarr (version 3), and `tree.json`, which names them all.
 
 An array on a mesh is written in chunks that divide the blocks of its devices, so that no two processes write one file;
-it has its own shape there, and no padding. What NumPy knows by no name (bfloat16, float8) is kept as the integers of its
-bits.
+it has its own shape there, and no padding. What NumPy knows by no name (bfloat16, float8) is kept as the integers of
+its bits.
 """
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from reactant.runtime.meshes import blocks
 NAMES = "tree.json"
 LARGEST = 64 << 20
 """Bytes of a chunk, about: what is read at once where one element is wanted."""
-IN_ZARR = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
-                    .split())
+IN_ZARR = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 "
+                    "complex128".split())
 NUMBERS: dict[str, Callable[[str], Any]] = {
     "bool": lambda text: text == "True", "int": int, "float": float, "complex": complex, "str": str}
 
@@ -100,7 +100,8 @@ def write(directory: Path, parts: Sequence[Part]) -> None:
         if part.kind in NUMBERS:
             entry["value"] = str(part.value)
         else:
-            entry |= {"file": f"{number}", "shape": part.value.shape, "dtype": _dtype(part.value).name, "impl": part.key}
+            entry |= {"file": f"{number}", "shape": part.value.shape, "dtype": _dtype(part.value).name,
+                      "impl": part.key}
             _write_array(directory / f"{number}", part.value, first)
         told.append(entry)
     if first:
@@ -245,8 +246,9 @@ def arguments() -> SimpleNamespace:
             failed = [(rank, why) for rank, why in enumerate(agreement.said_by_all(failure)) if why is not None]
             if failed:
                 rank, why = failed[0]
-                raise CheckpointError(f"Process {rank} of {jax.process_count()} ({cluster().hosts[rank]}) could not write its part of the "
-                                      f"checkpoint: {why}. Earlier ones are as they were.", rank)
+                raise CheckpointError(
+                    f"Process {rank} of {jax.process_count()} ({cluster().hosts[rank]}) could not write its part of "
+                    f"the checkpoint: {why}. Earlier ones are as they were.", rank)
 
         def restore(self, directory: Any, args: Any) -> Any:
             return read(Path(directory), args.like)

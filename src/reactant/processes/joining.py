@@ -1,4 +1,4 @@
-"""How a process finds the others: what `reactant launch` told it, or what `jax.distributed` finds in its environment."""
+"""How a process finds the others: by what `reactant launch` told it, or its environment tells `jax.distributed`."""
 from __future__ import annotations
 
 import atexit
@@ -7,17 +7,15 @@ import json
 import os
 import socket
 import time
-from collections.abc import Sequence
-from typing import Any
 
 import jax
 
+from reactant.errors import ClusterError
 from reactant.processes.channels import Channel, OverStore, ToSupervisor
 from reactant.processes.service import Service
 from reactant.processes.watchdog import PATIENCE, SILENT, Watchdog
-from reactant.errors import ClusterError
 from reactant.records import dataclass
-from reactant.runtime.jax_internals import join_processes, processes_of_environment, store_of_processes
+from reactant.runtime.jax_internals import has_started, join_processes, processes_of_environment, store_of_processes
 
 TOLD = "REACTANT_LAUNCHED"
 """The variable in which `reactant launch` tells a process what it is part of."""
@@ -90,7 +88,7 @@ def _join(what: Told) -> Service | None:
     silence = max(10, round(what.patience * 2 / 3))
     if store_of_processes() is not None:        # the program has called jax.distributed.initialize
         return None
-    if jax._src.xla_bridge.backends_are_initialized():
+    if has_started():
         raise ClusterError("reactant.cluster: jax has started in this process, alone. Call reactant.cluster() before "
                            "anything that makes arrays or asks for devices.")
     if FLAG not in os.environ.get("XLA_FLAGS", ""):

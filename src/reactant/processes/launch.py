@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from reactant.processes.joining import TOLD, Told
-from reactant.processes.losses import DIED, SILENT as IS_SILENT, Loss
+from reactant.processes.losses import DIED, Loss
+from reactant.processes.losses import SILENT as IS_SILENT
 from reactant.processes.printing import Printed
 from reactant.processes.service import Service
 from reactant.processes.watchdog import PATIENCE
@@ -89,6 +90,7 @@ class Worker:
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         theirs.close()
         every = plan.prints == "all"
+        assert self.process.stdout is not None and self.process.stderr is not None
         self.streams = {self.process.stdout: Printed(1, self.rank if every else None, every or self.rank == 0),
                         self.process.stderr: Printed(2, self.rank)}
         self.heard = time.monotonic()

@@ -9,9 +9,9 @@ from collections import Counter
 
 import jax
 
+from reactant.errors import ClusterError
 from reactant.processes import joining
 from reactant.processes.watchdog import Watchdog
-from reactant.errors import ClusterError
 
 
 class Cluster:
@@ -96,6 +96,8 @@ def _found(address: str | None, processes: int | None, index: int | None, patien
     if what is None:
         return Cluster(0, (socket.gethostname(),), "nobody")
     watchdog, hosts = joining.joined(what)
-    if what.rank and what.link is None and prints == "first":
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process lives
+    if what.rank:
+        os.environ.setdefault("REACTANT_PROGRESS", "0")
+        if what.link is None and prints == "first":
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - as long as the process lives
     return Cluster(what.rank, hosts, what.by, what, watchdog)

@@ -20,10 +20,10 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+from reactant.errors import CheckpointError, ClusterError, blame_with
 from reactant.processes import places
 from reactant.processes.channels import Channel, Word
 from reactant.processes.losses import ENDED, LATE, RAISED, Known, Loss, of_communication
-from reactant.errors import CheckpointError, ClusterError, blame_with
 from reactant.runtime.meshes import LAUNCHES
 
 PATIENCE = 15.0

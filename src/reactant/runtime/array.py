@@ -428,12 +428,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return f"<{self.dtype.name}{list(self.shape)}, {self._told()}>" if self.is_elsewhere else str(self._host())
 
     def _told(self) -> str:
-        """Where the elements are, for an array that is in several processes."""
-        buffer = self._storage.current()
-        boxes = {str(index): index for index, _ in shards.held(buffer, self._storage.shape, every=True)}
-        here = ", ".join(f"[{', '.join(f'{s.start}:{s.stop}' for s in index)}]" for index in boxes.values())
-        several = len({device.process_index for device in buffer.sharding.device_set})
-        return f"{'in' if self._layout is None else 'of an array in'} {several} processes, here {here or 'nothing'}"
+        where = shards.told(self._storage.current(), self._storage.shape)
+        return where if self._layout is None else f"of an array {where}"
 
     def __format__(self, specification: str) -> str:
         return format(self._host(), specification)

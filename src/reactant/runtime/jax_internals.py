@@ -18,6 +18,7 @@ have regions (`cse`):
   environment; `jax._src.distributed.global_state` and `jaxlib._jax.get_distributed_runtime_client`, of which it makes
   the rest: it starts jax's coordination service in the first process, whose death then ends all others in C++
   (`processes/service.py` has it in a process of its own, by `jaxlib._jax.get_distributed_runtime_service`);
+- `jax._src.xla_bridge.backends_are_initialized`: whether there are devices yet, after which nothing can be joined;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
@@ -34,6 +35,7 @@ from jax._src import clusters as _clusters  # private: what is asked of the envi
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
 from jax._src import distributed as _distributed  # private: the other processes
+from jax._src import xla_bridge as _xla_bridge  # private: whether jax has started
 from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
 from jaxlib import _jax  # private: the client of the coordination service
 from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
@@ -57,6 +59,7 @@ try:
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client
     _processes = _distributed.global_state
+    has_started = _xla_bridge.backends_are_initialized
     _detect_processes = _clusters.ClusterEnv.auto_detect_unset_distributed_params
     _client_of_service = _jax.get_distributed_runtime_client
 except AttributeError as missing:  # pragma: no cover - only with a jax we do not know

@@ -137,6 +137,14 @@ def held(buffer: jax.Array, shape: Shape, every: bool = False) -> list[tuple[tup
     return found
 
 
+def told(buffer: jax.Array, shape: Shape) -> str:
+    """Where the elements are, of an array that is in several processes."""
+    boxes = {str(index): index for index, _ in held(buffer, shape, every=True)}
+    here = ", ".join(f"[{', '.join(f'{s.start}:{s.stop}' for s in index)}]" for index in boxes.values())
+    several = len({device.process_index for device in buffer.sharding.device_set})
+    return f"in {several} processes, here {here or 'nothing'}"
+
+
 def _within(index: Sequence[slice], shape: Shape) -> tuple[slice, ...]:
     """The part of the array in a part of the buffer."""
     return tuple(slice(min(s.start or 0, n), n if s.stop is None else min(s.stop, n))
