@@ -69,8 +69,8 @@ class Checkpoints:
         """Write `state` as `step`; returns when it is complete. All processes have to call this.
 
         state: arrays of ours, of jax's (keys of `jax.random`, too) and of NumPy's, numbers, bools and strings, in
-            dicts, lists, tuples and whatever else jax takes for a tree. Of arrays on a mesh each process writes what it has,
-            without padding; of all else, which is to be the same in each process, the first one's is written.
+            dicts, lists, tuples and whatever else jax takes for a tree. Of arrays on a mesh each process writes what it
+            has, without padding; of all else, which is to be the same in each process, the first one's is written.
 
         Raises `CheckpointError` for a step that is there, for what cannot be written, and in all processes where one of
         them fails (its disk is full, say). Earlier checkpoints stay as they are then.

@@ -124,8 +124,12 @@ class Watchdog(threading.Thread):
                 signal.pthread_kill(threading.main_thread().ident or 0, SIGNAL)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.known.loss is not None and not self.known.told and not self._ended:
-            raise self.known.error()
+        if self.known.loss is None or self.known.told or self._ended:
+            return
+        if _handles_ours():     # and may be about to say so
+            self.known.told = True
+            return
+        raise self.known.error()
 
     def _uncaught(self, kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
         """Print the error, with the process that is behind it, and tell the others."""
@@ -164,6 +168,14 @@ class Watchdog(threading.Thread):
         text = f"reactant.ClusterError: {self.known.loss}\n  Process {self._rank} waits for it, in{at}\n"
         os.write(2, text.encode(errors="replace"))
         os._exit(0 if self._ended else LOST)
+
+
+def _handles_ours() -> bool:
+    """Whether this thread is in an `except` for an error of ours about other processes."""
+    error = sys.exception()
+    while error is not None and not isinstance(error, (ClusterError, CheckpointError)):
+        error = error.__context__
+    return error is not None
 
 
 def _from_users(where: TracebackType | None) -> TracebackType | None:
