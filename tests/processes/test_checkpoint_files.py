@@ -23,8 +23,8 @@ def test_paths_are_written_as_in_python():
 
 def test_a_missing_package_is_named(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "orbax.checkpoint", None)
-    checkpoint_files.arguments.cache_clear()
-    with pytest.raises(reactant.CheckpointError, match=r"pip install 'reactant-py\[cluster\]'"):
+    checkpoint_files.orbax.cache_clear()
+    with pytest.raises(reactant.CheckpointError, match=r'pip install "\.\[cluster\]"'):
         reactant.Checkpoints(tmp_path)
     monkeypatch.undo()
-    checkpoint_files.arguments.cache_clear()
+    checkpoint_files.orbax.cache_clear()

@@ -1,7 +1,6 @@
 """What all processes have to know before any of them goes on: what each has to say, and what the first one says."""
 from __future__ import annotations
 
-import itertools
 import json
 import time
 from typing import Any
@@ -11,7 +10,7 @@ import jax
 from reactant.processes.peers import cluster
 from reactant.runtime.jax_internals import store_of_processes
 
-_numbers = itertools.count()
+_asked = [0]
 BETWEEN = 0.02
 """Seconds between two looks."""
 
@@ -22,13 +21,19 @@ def said_by_all(value: Any) -> list[Any]:
     return _said(value, range(jax.process_count()))
 
 
+def asked() -> int:
+    """How often something was asked here."""
+    return _asked[0]
+
+
 def said_by_first(value: Any) -> Any:
     """What the first process says; the others wait for it."""
     return _said(value, [0])[0]
 
 
 def _said(value: Any, wanted: Any) -> list[Any]:
-    number, rank, peers = next(_numbers), jax.process_index(), cluster()
+    number, rank, peers = _asked[0], jax.process_index(), cluster()
+    _asked[0] += 1
     if jax.process_count() == 1:
         return [value]
     store, prefix = store_of_processes(), f"reactant/said/{number}/"

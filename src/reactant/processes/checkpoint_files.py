@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from reactant.errors import CheckpointError
+from reactant.errors import CheckpointError, ClusterError, translated
 from reactant.processes import agreement
 from reactant.processes.peers import cluster
 from reactant.records import dataclass
@@ -90,6 +91,41 @@ def _part(path: tuple[tuple[str, Any], ...], leaf: Any) -> Part:
     raise CheckpointError(f"{shown(path)} cannot be saved: a {type(leaf).__name__}"
                           + (f" of dtype {leaf.dtype}" if hasattr(leaf, "dtype") else "")
                           + " is no array or number.")
+
+
+def write_together(directory: Path | None, parts: Sequence[Part]) -> None:
+    """Write what each process has into a directory that the first one knows; returns when all have. Raises
+    `CheckpointError` in all of them where one of them fails, or the first one has no directory (`give_up`)."""
+    told = agreement.said_by_first({"directory": None if directory is None else str(directory)})
+    if "failure" in told:
+        raise _failed(0, told["failure"])
+    failure = None
+    try:
+        write(Path(told["directory"]), parts)
+    except Exception as error:
+        if isinstance(known := translated(error), ClusterError):
+            raise known from None       # what was to be written was never computed
+        failure = _said(error)
+    for rank, why in enumerate(agreement.said_by_all(failure)):
+        if why is not None:
+            raise _failed(rank, why)
+
+
+def give_up(error: Exception) -> CheckpointError:
+    """Say to the others, who wait for the first process, that there is nothing to write into; the error to raise."""
+    return _failed(0, agreement.said_by_first({"failure": _said(error)})["failure"])
+
+
+def completed(error: Exception | None) -> None:
+    """Hear from the first process whether all that was written is a checkpoint now."""
+    failure = agreement.said_by_first(None if error is None else _said(error))
+    if failure is not None:
+        raise _failed(0, failure)
+
+
+def _failed(rank: int, why: str) -> CheckpointError:
+    return CheckpointError(f"Process {rank} of {jax.process_count()} ({cluster().hosts[rank]}) could not write its "
+                           f"part of the checkpoint: {why}. Earlier ones are as they were.", rank)
 
 
 def write(directory: Path, parts: Sequence[Part]) -> None:
@@ -228,30 +264,26 @@ def _store(file: Path, *, shape: Sequence[int] | None = None, dtype: np.dtype | 
 
 
 @functools.cache
-def arguments() -> SimpleNamespace:
-    """What orbax-checkpoint is told of our files: how it calls us. Raises `CheckpointError` where it is missing."""
+def orbax() -> Any:
+    """The package. Raises `CheckpointError` where it is missing."""
     try:
         import orbax.checkpoint as ocp
     except ImportError as missing:
-        raise CheckpointError(f"Checkpoints need orbax-checkpoint ({missing}): pip install 'reactant-py[cluster]'.") \
-            from None
+        raise CheckpointError(f"Checkpoints need orbax-checkpoint ({missing}): pip install \".[cluster]\".") from None
+    return ocp
+
+
+@functools.cache
+def for_orbax() -> SimpleNamespace:
+    """What orbax-checkpoint is told of our files: a handler, and what it is given."""
+    ocp = orbax()
 
     class Handler(ocp.CheckpointHandler):
         def save(self, directory: Any, args: Any) -> None:
-            failure = None
-            try:
-                write(Path(directory), args.parts)
-            except Exception as error:
-                failure = _said(error)
-            failed = [(rank, why) for rank, why in enumerate(agreement.said_by_all(failure)) if why is not None]
-            if failed:
-                rank, why = failed[0]
-                raise CheckpointError(
-                    f"Process {rank} of {jax.process_count()} ({cluster().hosts[rank]}) could not write its part of "
-                    f"the checkpoint: {why}. Earlier ones are as they were.", rank)
+            write_together(Path(directory), args.parts)
 
-        def restore(self, directory: Any, args: Any) -> Any:
-            return read(Path(directory), args.like)
+        def restore(self, directory: Any, args: Any = None) -> Any:
+            return read(Path(directory), None)
 
         def finalize(self, directory: Any) -> None:
             pass
@@ -259,23 +291,20 @@ def arguments() -> SimpleNamespace:
         def close(self) -> None:
             pass
 
-    @ocp.args.register_with_handler(Handler, for_save=True)
+    @ocp.args.register_with_handler(Handler, for_save=True, for_restore=True)
     @dataclass
-    class ToWrite(ocp.args.CheckpointArgs):
-        parts: Any
+    class Parts(ocp.args.CheckpointArgs):
+        parts: Any = None
 
-    @ocp.args.register_with_handler(Handler, for_restore=True)
-    @dataclass
-    class ToRead(ocp.args.CheckpointArgs):
-        like: Any = None
-
-    return SimpleNamespace(Handler=Handler, ToWrite=ToWrite, ToRead=ToRead)
+    return SimpleNamespace(Handler=Handler, Parts=Parts)
 
 
 def _said(error: Exception) -> str:
     """What went wrong, in a line; of tensorstore's account of where it came to that, what the system said."""
-    by_system = re.search(r": ([\w ]+) \[os_error_code", str(error))
+    by_system = re.search(r"\[os_error_code='(\d+)'", str(error))
     file = re.search(r'"(/[^"]+)"', str(error))
     if by_system and file:
-        return f"{by_system[1]}: {file[1]}"
+        return f"{os.strerror(int(by_system[1]))}: {file[1]}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror + (f": {error.filename}" if error.filename else "")
     return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"

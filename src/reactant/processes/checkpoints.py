@@ -21,6 +21,8 @@ from reactant.processes.peers import cluster
 
 VARIABLE = "REACTANT_CHECKPOINT"
 """Where `reactant launch --checkpoint` tells the directory."""
+STATE = "state"
+"""What orbax calls all that is in a step."""
 
 
 class Checkpoints:
@@ -62,7 +64,7 @@ class Checkpoints:
         return list(self._steps)
 
     def _found(self) -> list[int]:
-        found: list[int] = agreement.said_by_first(sorted(self._manager.all_steps()))
+        found: list[int] = agreement.said_by_first(sorted(self._manager.all_steps()) if self._manager else None)
         return found
 
     def save(self, step: int, state: Any) -> None:
@@ -78,11 +80,34 @@ class Checkpoints:
         if step in self._steps:
             raise CheckpointError(f"There is a checkpoint of step {step} in {self.directory} already.")
         parts = checkpoint_files.parts_of(state)
-        with _told(self.directory, step):
-            self._manager.save(step, args=checkpoint_files.arguments().ToWrite(parts), force=True)
+        with _quiet():
+            if self._manager is None:
+                checkpoint_files.write_together(None, parts)
+                checkpoint_files.completed(None)
+            else:
+                self._save(step, parts)
+        self._steps = self._found()
+
+    def _save(self, step: int, parts: Any) -> None:
+        """As `save`, in the first process: orbax makes the directory, and gives it its name when all is there."""
+        ocp, before, failure = checkpoint_files.orbax(), agreement.asked(), None
+        try:
+            self._manager.save(step, args=ocp.args.Composite(**{STATE: checkpoint_files.for_orbax().Parts(parts)}),
+                               force=True)
             self._manager.wait_until_finished()
             self._manager.check_for_errors()
-        self._steps = self._found()
+        except ClusterError:
+            raise
+        except Exception as error:
+            failure = error
+        if failure is not None:
+            for rest in self.directory.glob(f"{step}.*tmp*"):
+                shutil.rmtree(rest, ignore_errors=True)
+            if isinstance(failure, CheckpointError):        # which all processes have, and not from within orbax
+                raise CheckpointError(str(failure), failure.rank)
+            if agreement.asked() == before:
+                raise checkpoint_files.give_up(failure)
+        checkpoint_files.completed(failure)
 
     def restore(self, like: Any = None, step: int | None = None) -> Any:
         """The state of a step, of the last one when None.
@@ -100,29 +125,32 @@ class Checkpoints:
             have = f"there are {', '.join(map(str, self._steps))}" if self._steps else "there are none"
             raise CheckpointError(f"There is no checkpoint{'' if step is None else f' of step {step}'} in "
                                   f"{self.directory}; {have}.")
-        with _quiet():
-            return self._manager.restore(step, args=checkpoint_files.arguments().ToRead(like))
+        return checkpoint_files.read(self.directory / str(step) / STATE, like)
 
     def close(self) -> None:
         """Let go of the directory."""
-        self._manager.close()
+        if self._manager is not None:
+            self._manager.close()
 
     def __repr__(self) -> str:
         return f"reactant.Checkpoints({str(self.directory)!r}): steps {self.steps}"
 
 
 def _manager(directory: Path, keep: int | None) -> Any:
+    """orbax's, which the first process has: those of several would wait for each other in operations between devices,
+    and not hear of it when one cannot go on."""
+    ocp = checkpoint_files.orbax()
+    if jax.process_index() != 0:
+        return None
     with _quiet():
-        checkpoint_files.arguments()
-        import orbax.checkpoint as ocp
-        first = jax.process_index() == 0
-        if first:
-            directory.mkdir(parents=True, exist_ok=True)
-        agreement.said_by_first(None)       # it is there
+        directory.mkdir(parents=True, exist_ok=True)
+        alone = ocp.options.MultiprocessingOptions(primary_host=0, active_processes={0},
+                                                   barrier_sync_key_prefix="reactant")
         return ocp.CheckpointManager(
-            directory, item_handlers=checkpoint_files.arguments().Handler(),
+            directory, item_handlers={STATE: checkpoint_files.for_orbax().Handler()},
             options=ocp.CheckpointManagerOptions(
-                max_to_keep=keep, create=False, cleanup_tmp_directories=True, enable_async_checkpointing=False))
+                max_to_keep=keep, create=False, cleanup_tmp_directories=True, enable_async_checkpointing=False,
+                multiprocessing_options=alone if jax.process_count() > 1 else ocp.options.MultiprocessingOptions()))
 
 
 @contextlib.contextmanager
@@ -139,19 +167,3 @@ def _quiet() -> Iterator[None]:
         log.setLevel(before)
         raise
     log.setLevel(before)
-
-
-@contextlib.contextmanager
-def _told(directory: Path, step: int) -> Iterator[None]:
-    """What goes wrong in writing is an error of ours; nothing of the step stays."""
-    try:
-        with _quiet():
-            yield
-    except (CheckpointError, OSError) as error:
-        if jax.process_index() == 0:
-            for rest in directory.glob(f"{step}.*tmp*"):
-                shutil.rmtree(rest, ignore_errors=True)
-        if isinstance(error, CheckpointError):
-            raise CheckpointError(str(error), error.rank) from None     # and not from within orbax
-        raise CheckpointError(f"The checkpoint of step {step} could not be written to {directory}: {error}. Earlier "
-                              f"ones are as they were.", jax.process_index()) from error

@@ -15,7 +15,13 @@ from reactant.processes.channels import Channel, OverStore, ToSupervisor
 from reactant.processes.service import Service
 from reactant.processes.watchdog import PATIENCE, SILENT, Watchdog
 from reactant.records import dataclass
-from reactant.runtime.jax_internals import has_started, join_processes, processes_of_environment, store_of_processes
+from reactant.runtime.jax_internals import (
+    has_started,
+    join_processes,
+    joined_processes,
+    processes_of_environment,
+    store_of_processes,
+)
 
 TOLD = "REACTANT_LAUNCHED"
 """The variable in which `reactant launch` tells a process what it is part of."""
@@ -56,6 +62,8 @@ def told(address: str | None, processes: int | None, index: int | None, patience
     if (text := os.environ.pop(TOLD, None)) is not None:    # not for processes that this one starts
         return Told.from_text(text)
     patience = PATIENCE if patience is None else patience
+    if (already := joined_processes()) is not None:
+        return Told("jax.distributed", *already, patience=patience)
     if address is not None:
         if processes is None or index is None:
             raise ClusterError("reactant.cluster: with an address, say how many processes there are, and which one "

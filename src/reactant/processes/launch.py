@@ -136,6 +136,10 @@ class Group:
         self._workers = [Worker(self._plan, self._told(address, rank)) for rank in range(self._count)]
         before = signal.signal(signal.SIGTERM, _terminated)
         try:
+            if not service.wait():
+                _say(f"nobody can listen on {address}")
+                self._status = 1
+                return self._status
             with selectors.DefaultSelector() as self._selector:
                 for worker in self._workers:
                     for stream in worker.streams:

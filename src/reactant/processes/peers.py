@@ -16,7 +16,8 @@ from reactant.processes.watchdog import Watchdog
 
 class Cluster:
     """The processes of a program. index: which one this is; count: how many there are; hosts: the machine of each;
-    by: who told ("reactant launch", "the environment", "the program", or "nobody" where there is one process)."""
+    by: who told ("reactant launch", "the environment", "the program", "jax.distributed"; "nobody" where there is one).
+    """
 
     def __init__(self, index: int, hosts: tuple[str, ...], by: str, told: joining.Told | None = None,
                  watchdog: Watchdog | None = None) -> None:

@@ -37,7 +37,7 @@ LEAVING = 1.5
 BEAT = 0.5
 LOST = 75
 """The exit status of a process that was ended here (EX_TEMPFAIL: try again)."""
-SIGNAL = signal.SIGRTMAX - 1 if hasattr(signal, "SIGRTMAX") else signal.SIGUSR2
+SIGNAL = signal.SIGRTMAX - 1 if hasattr(signal, "SIGRTMAX") else getattr(signal, "SIGUSR2", signal.SIGINT)
 
 
 class Watchdog(threading.Thread):

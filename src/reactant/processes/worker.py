@@ -14,10 +14,10 @@ def main(arguments: list[str]) -> None:
     cluster()
     sys.argv = [name, *rest]
     if kind == "module":
-        sys.path.insert(0, "")
+        sys.path[0] = ""
         runpy.run_module(name, run_name="__main__", alter_sys=True)
     else:
-        sys.path.insert(0, str(Path(name).resolve().parent))
+        sys.path[0] = str(Path(name).resolve().parent)
         runpy.run_path(name, run_name="__main__")
 
 

@@ -432,7 +432,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return where if self._layout is None else f"of an array {where}"
 
     def __format__(self, specification: str) -> str:
-        return format(self._host(), specification)
+        return str(self) if self.is_elsewhere and not specification else format(self._host(), specification)
 
     # Methods of ndarray; the rest of them come from the table below
 

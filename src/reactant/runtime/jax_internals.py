@@ -141,6 +141,13 @@ def store_of_processes() -> Any:
     return _processes.client
 
 
+def joined_processes() -> tuple[str, int, int] | None:
+    """Where the first process is, how many there are, and which one this is, where the program has joined them."""
+    if _processes.client is None:
+        return None
+    return _processes.coordinator_address, _processes.num_processes, _processes.process_id
+
+
 def processes_of_environment(timeout: int) -> tuple[str | None, int | None, int | None, Sequence[int] | None]:
     """Where the first process is, how many there are, which one this is and which devices of its machine it has, as
     SLURM, Open MPI, Kubernetes or TPU pods tell."""
