@@ -23,6 +23,8 @@ def printed(pieces, **options):
     ([b"10%\r20%", b"\r"], {"number": None}, b"10%\r20%\r"),
     ([b"a\n" + GLOO + b"b\n"], {"number": None}, b"a\nb\n"),
     ([GLOO[:5], GLOO[5:30], GLOO[30:] + b"b\n"], {"number": None}, b"b\n"),
+    ([b"a\n" + 2 * GLOO[:-1] + b"\n", b"\nb\n"], {"number": None}, b"a\nb\n"),
+    ([GLOO + b"\n\nb\n"], {"number": None}, b"\n\nb\n"),
     ([b"[1, 2]\n", b"[Glo"], {"number": None}, b"[1, 2]\n[Glo"),
     ([b"a\n"], {"number": None, "seen": False}, b"")])
 def test_streams(pieces, options, wanted):

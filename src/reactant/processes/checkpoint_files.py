@@ -277,8 +277,10 @@ def orbax() -> Any:
 def for_orbax() -> SimpleNamespace:
     """What orbax-checkpoint is told of our files: a handler, and what it is given."""
     ocp = orbax()
+    handlers: Any = ocp.CheckpointHandler
+    arguments: Any = ocp.args.CheckpointArgs
 
-    class Handler(ocp.CheckpointHandler):
+    class Handler(handlers):
         def save(self, directory: Any, args: Any) -> None:
             write_together(Path(directory), args.parts)
 
@@ -293,7 +295,7 @@ def for_orbax() -> SimpleNamespace:
 
     @ocp.args.register_with_handler(Handler, for_save=True, for_restore=True)
     @dataclass
-    class Parts(ocp.args.CheckpointArgs):
+    class Parts(arguments):
         parts: Any = None
 
     return SimpleNamespace(Handler=Handler, Parts=Parts)

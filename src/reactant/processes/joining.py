@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import os
 import socket
 import time
-
-import jax
 
 from reactant.errors import ClusterError
 from reactant.processes.channels import Channel, OverStore, ToSupervisor
@@ -122,14 +119,12 @@ def _hosts(what: Told) -> tuple[str, ...]:
 
 
 def _after_all(service: Service, channel: Channel, watchdog: Watchdog, what: Told) -> None:
-    """Let the service go when all others have come to their ends: what ends a client without one ends its process."""
+    """Let the service go when all others have come to their ends."""
     until = time.monotonic() + 2 * what.patience
     while watchdog.known.loss is None and time.monotonic() < until:
-        words = channel.words()
-        if sum(word.ended for rank, word in words.items() if rank != what.rank) == what.count - 1:
-            time.sleep(0.5)
-            with contextlib.suppress(RuntimeError, ValueError):
-                jax.distributed.shutdown()
-            service.end()
+        if channel.heard() is not None:
+            return
+        if sum(word.ended for rank, word in channel.words().items() if rank != what.rank) == what.count - 1:
+            service.leave()
             return
         time.sleep(0.1)

@@ -5,12 +5,14 @@ that has gone: the others still have to hear of it.
 """
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import time
 
-LINGERS = 30.0
-"""Seconds that it stays without the process that started it."""
+LINGERS, ENDING = 30.0, 5.0
+"""Seconds that it stays without the process that started it, and when that has said that all have ended: what ends a
+client that has no service any more ends its process."""
 
 
 class Service:
@@ -27,6 +29,13 @@ class Service:
         assert self._process.stdout is not None
         return self._process.stdout.readline() == b"here\n"
 
+    def leave(self) -> None:
+        """Let it end in a while."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(b"end")
+            self._process.stdin.close()
+
     def end(self) -> None:
         """Have it end at once."""
         self._process.kill()
@@ -42,8 +51,7 @@ def main(address: str, count: str, silence: str) -> None:
     serving = _jax.get_distributed_runtime_service(address, int(count), heartbeat_timeout=int(silence),
                                                    shutdown_timeout=1, recoverable=True)
     print("here", flush=True)
-    sys.stdin.buffer.read()
-    time.sleep(LINGERS)
+    time.sleep(ENDING if sys.stdin.buffer.read() else LINGERS)
     del serving
 
 

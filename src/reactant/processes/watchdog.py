@@ -48,6 +48,7 @@ class Watchdog(threading.Thread):
         self._channel, self._rank, self._hosts, self._patience = channel, rank, hosts, patience
         self.known = Known()
         self._ended = False
+        self._over = threading.Event()
         self._before: Callable[..., Any] = sys.excepthook
 
     def begin(self) -> None:
@@ -60,7 +61,7 @@ class Watchdog(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        while True:
+        while not self._over.is_set():
             self._channel.beat(self._word())
             if self.known.loss is None:
                 loss = self._channel.heard()
@@ -68,7 +69,7 @@ class Watchdog(threading.Thread):
                     self._learn(loss)
             elif not self.known.told and time.monotonic() - self.known.since > GRACE:
                 self._end()
-            time.sleep(BEAT if self.known.loss is None else 0.1)
+            self._over.wait(BEAT if self.known.loss is None else 0.1)
 
     def check(self) -> None:
         """Raise the error, if a process is lost. For loops that wait for others."""
@@ -154,6 +155,8 @@ class Watchdog(threading.Thread):
         self._channel.close(self._word())
         if self.known.loss is not None:
             self._leave()
+        self._over.set()
+        self.join(LEAVING)      # a thread that Python ends while it is in jax's C++ ends the process
 
     def _leave(self) -> None:
         """Be gone soon, whatever the rest of the process waits for. This alarm needs no Python."""
