@@ -21,9 +21,17 @@ class Rows(Keys):
     def _borrowed(self) -> str:
         return numpy_sorts.PREFIX + self.stored
 
+    @property
+    def _compared(self) -> tuple[str, str, int]:
+        """How what is sorted compares: not greater, the greater of two, the least."""
+        return "ule", "maxui", 0
+
     def _by_numpy(self, memory: str, length: str) -> None:
         """Sort keys in memory."""
-        length = self._unsorted(memory, length)
+        self._call(memory, self._unsorted(memory, length))
+
+    def _call(self, memory: str, length: str) -> None:
+        """Sort so many keys."""
         part = self.let(f"memref.subview {self.keys}[{memory}] [{length}] [1] : {self.types[self.keys]} to "
                         f"{PART.format(self.stored)}")
         self.line(f"func.call @{self._borrowed}({part}, {length}) : ({PART.format(self.stored)}, index) -> ()")
@@ -32,13 +40,14 @@ class Rows(Keys):
         """How many keys there are to be put in order: without those at the end that are in order and not less than any
         before them, where they are an `ORDERED`-th or more (what is outside of a window counts as greatest)."""
         zero, one, key = self.index(0), self.index(1), self.stored
+        less, greatest_of, least_of_all = self._compared
         self.count += 1
         first, wanted, i = f"%tail{self.count}", f"%unsorted{self.count}", f"%t{self.count}_i"
         self.line(f"{first} = scf.while ({i} = {self.binary('subi', length, one)}) : (index) -> index {{")
         inside = self.let(f"arith.cmpi sgt, {i}, {zero} : index")
         before = self.let(f"arith.select {inside}, {self.binary('subi', i, one)}, {zero} : index")
         here, left = (self.load(self.keys, self.binary("addi", memory, place)) for place in (i, before))
-        ordered = self.let(f"arith.cmpi ule, {left}, {here} : {key}")
+        ordered = self.let(f"arith.cmpi {less}, {left}, {here} : {key}")
         self.line(f"scf.condition({self.binary('andi', inside, ordered, 'i1')}) {i} : index")
         self.line("} do {")
         self.line(f"^bb0({i}: index):")
@@ -49,12 +58,12 @@ class Rows(Keys):
         least = self.load(self.keys, self.binary("addi", memory, first))
         self.count += 1
         greatest = f"%greatest{self.count}"
-        self.line(f"{greatest} = scf.for {i} = {zero} to {first} step {one} iter_args({i}g = {self.number(0, key)}) "
+        self.line(f"{greatest} = scf.for {i} = {zero} to {first} step {one} iter_args({i}g = {self.number(least_of_all, key)}) "
                   f"-> ({key}) {{")
         each = self.load(self.keys, self.binary("addi", memory, i))
-        self.line(f"scf.yield {self.binary('maxui', each, f'{i}g', key)} : {key}")
+        self.line(f"scf.yield {self.binary(greatest_of, each, f'{i}g', key)} : {key}")
         self.line("}")
-        done = self.let(f"arith.cmpi ule, {greatest}, {least} : {key}")
+        done = self.let(f"arith.cmpi {less}, {greatest}, {least} : {key}")
         self.line(f"scf.yield {self.let(f'arith.select {done}, {first}, {length} : index')} : index")
         self.line("} else {")
         self.line(f"scf.yield {length} : index")

@@ -20,12 +20,13 @@ from jaxlib.mlir import ir
 
 from reactant import native
 from reactant.ir import attributes as attr
-from reactant.ir import modules
+from reactant.ir import modules, ops
 from reactant.ir.orders import order_of
-from reactant.ir.types import shape_and_dtype, size, tensor_type
+from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests import selecting
 from reactant.loopnests.sort_keys import BITS, DIGIT
 from reactant.loopnests.sort_rows import PART, Rows
+from reactant.loopnests.sort_values import Plain, Values, values_of
 from reactant.loopnests.writer import parallel_end
 from reactant.native import numpy_sorts
 
@@ -60,6 +61,8 @@ def replaced(op: ir.Operation) -> str:
     dimension = _dimension(op)
     if order.strict and selecting.pays(op, dimension):
         return selecting.replaced(op, dimension)
+    if (values := values_of(op, order, dimension)) is not None:
+        return _as_they_are(op, dimension, values)
     dtypes = [shape_and_dtype(v.type)[1] for v in op.operands]
     needed = [k for k, r in enumerate(op.results) if any(True for _ in r.uses)] or [order.key]
     vector = _by_vectors(shape[dimension], dtypes[order.key].itemsize, needed != [order.key])
@@ -77,6 +80,26 @@ def replaced(op: ir.Operation) -> str:
     op.erase()
     way = "NumPy's vector code" if vector else "radix"
     return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by {way}"
+
+
+def _as_they_are(op: ir.Operation, dimension: int, values: Values) -> str:
+    """Put a sort of values by NumPy's function in the place of one, along the last dimension."""
+    shape, last = shape_of(values.source), len(shape_of(values.source)) - 1
+    order = [*(d for d in range(last + 1) if d != dimension), dimension]
+    turned = tuple(shape[d] for d in order)
+    function = native.compile(modules.parse(Plain(turned, values.dtype).text()), roles=["in", "out"],
+                              where=f"sort at {op.location}")
+    with ir.InsertionPoint(op), op.location:
+        given = ops.transpose(values.source, order) if dimension != last else values.source
+        made = function.custom_call([given], [given.type])[0]
+        if dimension != last:
+            made = ops.transpose(made, [order.index(d) for d in range(last + 1)])
+    for result in values.results:
+        result.replace_all_uses_with(made)
+    for each in [*reversed(values.behind), op, *reversed(values.before)]:
+        if not any(True for result in each.results for _ in result.uses):
+            each.erase()
+    return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by NumPy's vector code"
 
 
 def _by_vectors(length: int, item: int, packed: bool) -> bool:

@@ -1,4 +1,4 @@
-"""NumPy's own sorts of unsigned integers, for native code to call: vector code on processors with AVX2 or AVX-512.
+"""NumPy's own sorts of numbers, for native code to call: vector code on processors with AVX2 or AVX-512.
 
 They are entries of the table that NumPy hands to extension modules (`_ARRAY_API`, whose layout NumPy 2 keeps): the sort
 functions of a dtype, `int sort(void *start, npy_intp n, void *)`, which need neither the array nor Python's lock.
@@ -16,8 +16,11 @@ import numpy as np
 
 PREFIX = "numpy.sort."
 """`func.call @numpy.sort.i64(%memory, %n)` puts the first n elements in order, as unsigned numbers."""
-DTYPES = {"i32": np.dtype(np.uint32), "i64": np.dtype(np.uint64)}
-SHORT = {"i32": 512, "i64": 256}
+DTYPES = {"i32": np.dtype(np.uint32), "i64": np.dtype(np.uint64)} | {
+    name: np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
+"""What a function sorts: the first two are for keys, the others for values as they are. Floats: NaN last, as quiet ones;
+a row with zeros of both signs may have another number of each afterwards."""
+SHORT = {name: 2048 // dtype.itemsize for name, dtype in DTYPES.items()}
 """Elements up to which a row is sorted by a network."""
 
 _GET_FUNCTIONS = 365
@@ -55,7 +58,10 @@ def addresses() -> dict[str, int]:
 
 
 def _numbers(dtype: np.dtype) -> np.ndarray:
-    return np.random.default_rng(0).integers(0, np.iinfo(dtype).max, _TRIAL, dtype, endpoint=True)
+    random = np.random.default_rng(0)
+    if dtype.kind == "f":
+        return random.standard_normal(_TRIAL).astype(dtype)
+    return random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, _TRIAL, dtype, endpoint=True)
 
 
 def _sorts(address: int, dtype: np.dtype) -> bool:
