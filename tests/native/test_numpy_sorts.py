@@ -24,7 +24,12 @@ def test_they_sort(name, length):
     if address is None:
         pytest.skip("NumPy has no vector code for sorts on this processor")
     dtype = numpy_sorts.DTYPES[name]
-    x = np.random.default_rng(length).integers(0, np.iinfo(dtype).max, length, dtype, endpoint=True)
+    random = np.random.default_rng(length)
+    if dtype.kind == "f":
+        x = random.standard_normal(length).astype(dtype)
+        x[::7] = np.nan
+    else:
+        x = random.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, length, dtype, endpoint=True)
     wanted = np.sort(x)
     sort = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)(address)
     assert sort(x.ctypes.data, length, None) == 0

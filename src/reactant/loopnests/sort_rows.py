@@ -76,6 +76,7 @@ class Rows(Keys):
             return
         zero, one, length = (self.index(k) for k in (0, 1, self.length))
         rest, mask = self.number(~self.place_mask, "i64"), self.number(self.place_mask, "i64")
+        self.line(f"scf.if {self._any_alike(memory)} {{")
         self.count += 1
         self.line(f"%whole{self.count} = scf.while (%i = {zero}) : (index) -> index {{")
         self.line(f"scf.condition({self.let(f'arith.cmpi slt, %i, {length} : index')}) %i : index")
@@ -96,18 +97,54 @@ class Rows(Keys):
         self.line(f"scf.yield {self.binary('addi', '%j', one)} : index")
         self.line("}")
         self.line(f"scf.if {self.let(f'arith.cmpi sgt, {end}, {after} : index')} {{")
+        # keys of a run that are equal are in order already, by their places
+        least = self._rest(base, first, mask)
+        self.count += 1
+        differ = f"%differ{self.count}"
+        self.line(f"{differ} = scf.for %k = {after} to {end} step {one} iter_args(%d = {self.number(0, 'i64')}) "
+                  "-> (i64) {")
+        other = self._rest(base, self.binary("addi", memory, "%k"), mask)
+        unlike = self.binary("ori", "%d", self.binary("xori", other, least, "i64"), "i64")
+        self.line(f"scf.yield {unlike} : i64")
+        self.line("}")
+        nothing = self.number(0, "i64")
+        self.line(f"scf.if {self.let(f'arith.cmpi ne, {differ}, {nothing} : i64')} {{")
         self.line(f"scf.for %k = %i to {end} step {one} {{")
         at = self.binary("addi", memory, "%k")
-        place = self.binary("andi", self.load(self.keys, at), mask, "i64")
-        origin = self._element(base, self.let(f"arith.index_cast {place} : i64 to index"))
-        low = self.binary("andi", self._as_number(self.load(f"%in{self.order.key}", origin)), mask, "i64")
-        low = self.binary("shli", low, self.number(32, "i64"), "i64")
-        self.store(self.binary("ori", low, place, "i64"), self.keys, at)
+        low = self.binary("shli", self._rest(base, at, mask), self.number(32, "i64"), "i64")
+        self.store(self.binary("ori", low, self._place_of(at, mask), "i64"), self.keys, at)
         self.line("}")
         self._by_numpy(first, self.binary("subi", end, "%i"))
         self.line("}")
+        self.line("}")
         self.line(f"scf.yield {end} : index")
         self.line("}")
+        self.line("}")
+
+    def _any_alike(self, memory: str) -> str:
+        """Whether any two neighbours are equal in the bits that are in their numbers: mostly none are, and vectors
+        tell."""
+        one, kind = self.index(1), "i64"
+        self.count += 1
+        found = f"%alike{self.count}"
+        self.line(f"{found} = scf.for %i = {one} to {self.index(self.length)} step {one} iter_args(%a = "
+                  f"{self.number(0, kind)}) -> ({kind}) {{")
+        at = self.binary("addi", memory, "%i")
+        here, before = self.load(self.keys, at), self.load(self.keys, self.binary("subi", at, one))
+        unlike = self.binary("andi", self.binary("xori", here, before, kind), self.number(~self.place_mask, kind), kind)
+        alike = self.let(f"arith.cmpi eq, {unlike}, {self.number(0, kind)} : {kind}")
+        self.line(f"scf.yield {self.binary('ori', '%a', self.let(f'arith.extui {alike} : i1 to {kind}'), kind)} "
+                  f": {kind}")
+        self.line("}")
+        return self.let(f"arith.cmpi ne, {found}, {self.number(0, kind)} : {kind}")
+
+    def _place_of(self, at: str, mask: str) -> str:
+        return self.binary("andi", self.load(self.keys, at), mask, "i64")
+
+    def _rest(self, base: str, at: str, mask: str) -> str:
+        """The bits of a key that are not in its number."""
+        origin = self._element(base, self.let(f"arith.index_cast {self._place_of(at, mask)} : i64 to index"))
+        return self.binary("andi", self._as_number(self.load(f"%in{self.order.key}", origin)), mask, "i64")
 
     def _restore(self, base: str) -> None:
         """Zeros and NaN, which count as equal, in the order that they had."""

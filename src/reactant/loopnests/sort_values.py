@@ -6,6 +6,7 @@ a sign. So the negative ones are counted while the row is copied, and written fi
 """
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 
 import numpy as np
@@ -57,17 +58,10 @@ def values_of(op: ir.Operation, order: Order, dimension: int) -> Values | None:
 
 def _floats(op: ir.Operation) -> Values | None:
     """The floats behind integers in their order: NaN are canonical, and every reader makes floats of the result."""
-    before = _unflipped(op.operands[0])
-    raw = before[0].operands[0] if before else None
-    if raw is None or not _made_by(raw, "bitcast_convert") or not _made_by(raw.owner.operands[0], "select"):
+    made = _made_from(op.operands[0], ties=False)
+    if made is None:
         return None
-    chosen = raw.owner.operands[0]
-    test, nan, source = chosen.owner.operands
-    number = ops.constant_value(nan)
-    if not is_float(dtype_of(source)) or number is None or not np.isnan(number).all() or np.signbit(number).any() \
-            or not _made_by(test, "compare") or list(test.owner.operands) != [source, source] \
-            or attr.decode(test.owner.attributes["comparison_direction"]) != "NE":
-        return None
+    source, before = made
     first = next(iter(op.results[0].uses), None)
     behind = _unflipped(_last(first.owner.operation)) if first is not None else None
     if behind is None or {use.owner.operation for use in op.results[0].uses} != {behind[0], behind[-1]}:
@@ -76,9 +70,54 @@ def _floats(op: ir.Operation) -> Values | None:
     if not all(each.name == "stablehlo.bitcast_convert" and dtype_of(each.results[0]) == dtype_of(source)
                and each.block == op.block for each in results):
         return None
-    made = list(dict.fromkeys(each.results[0] for each in results))
-    return Values(source, made, [test.owner, chosen.owner, raw.owner, *reversed(before)],
-                  [*reversed(behind), *(value.owner for value in made)])
+    values = list(dict.fromkeys(each.results[0] for each in results))
+    return Values(source, values, before, [*reversed(behind), *(value.owner for value in values)])
+
+
+def keys_of(key: ir.Value) -> Values | None:
+    """The floats whose keys a sort's operand is, zeros being equal; `results` is empty."""
+    made = _made_from(key, ties=True)
+    return Values(made[0], [], made[1]) if made else None
+
+
+def _made_from(key: ir.Value, ties: bool) -> tuple[ir.Value, list[ir.Operation]] | None:
+    """The floats that a trace made integers of, NaN canonical, and the ops that did. ties: -0.0 as 0.0."""
+    before = _unflipped(key)
+    if before is None:
+        return None
+    raw = before[0].operands[0]
+    zeros = []
+    if ties:
+        if not _made_by(raw, "select"):
+            return None
+        test, nothing, given = raw.owner.operands
+        lowest, zero = (ops.constant_value(v) for v in (test.owner.operands[1] if _made_by(test, "compare") else raw,
+                                                        nothing))
+        if lowest is None or zero is None or zero.any() or not (lowest == np.iinfo(lowest.dtype).min).all() \
+                or test.owner.operands[0] != given or _direction(test) != "EQ":
+            return None
+        zeros, raw = [test.owner, raw.owner], given
+    if not _made_by(raw, "bitcast_convert") or not _made_by(raw.owner.operands[0], "select"):
+        return None
+    chosen = raw.owner.operands[0]
+    test, nan, source = chosen.owner.operands
+    number = ops.constant_value(nan)
+    if not is_float(dtype_of(source)) or number is None or not np.isnan(number).all() or np.signbit(number).any() \
+            or not _made_by(test, "compare") or list(test.owner.operands) != [source, source] \
+            or _direction(test) != "NE":
+        return None
+    return source, [test.owner, chosen.owner, raw.owner, *zeros, *reversed(before)]
+
+
+def _direction(compare: ir.Value) -> str:
+    return str(attr.decode(compare.owner.attributes["comparison_direction"]))
+
+
+def erase_unused(operations: Iterable[ir.Operation]) -> None:
+    """Erase what nothing reads, readers first."""
+    for op in operations:
+        if not any(True for result in op.results for _ in result.uses):
+            op.erase()
 
 
 def _made_by(value: ir.Value, name: str) -> bool:

@@ -21,12 +21,12 @@ from jaxlib.mlir import ir
 from reactant import native
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
-from reactant.ir.orders import order_of
+from reactant.ir.orders import FLOATS, Order, order_of
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests import selecting
 from reactant.loopnests.sort_keys import BITS, DIGIT
 from reactant.loopnests.sort_rows import PART, Rows
-from reactant.loopnests.sort_values import Plain, Values, values_of
+from reactant.loopnests.sort_values import Plain, Values, erase_unused, keys_of, values_of
 from reactant.loopnests.writer import parallel_end
 from reactant.native import numpy_sorts
 
@@ -63,8 +63,12 @@ def replaced(op: ir.Operation) -> str:
         return selecting.replaced(op, dimension)
     if (values := values_of(op, order, dimension)) is not None:
         return _as_they_are(op, dimension, values)
-    dtypes = [shape_and_dtype(v.type)[1] for v in op.operands]
+    operands = list(op.operands)
     needed = [k for k, r in enumerate(op.results) if any(True for _ in r.uses)] or [order.key]
+    floats = keys_of(operands[order.key]) if order.key not in needed and order.kind == "signed" else None
+    if floats is not None and floats.dtype.name in FLOATS:
+        order, operands[order.key] = Order(order.key, "canonical", order.descending), floats.source
+    dtypes = [shape_and_dtype(v.type)[1] for v in operands]
     vector = _by_vectors(shape[dimension], dtypes[order.key].itemsize, needed != [order.key])
     carried = order.kind == "canonical" and not vector or needed != [order.key]
     places = {k for k in needed if (carried or k != order.key) and _is_place(op.operands[k], dimension)}
@@ -74,10 +78,11 @@ def replaced(op: ir.Operation) -> str:
     function = native.compile(modules.parse(written.text()), roles=written.roles, where=f"sort at {op.location}")
     types = [op.results[k].type for k in needed] + [tensor_type((n,), d) for n, d in written.workspace]
     with ir.InsertionPoint(op), op.location:
-        made = function.custom_call([op.operands[k] for k in read], types)
+        made = function.custom_call([operands[k] for k in read], types)
     for k, new in zip(needed, made, strict=False):
         op.results[k].replace_all_uses_with(new)
     op.erase()
+    erase_unused(reversed(floats.before) if floats else ())
     way = "NumPy's vector code" if vector else "radix"
     return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by {way}"
 
@@ -96,9 +101,7 @@ def _as_they_are(op: ir.Operation, dimension: int, values: Values) -> str:
             made = ops.transpose(made, [order.index(d) for d in range(last + 1)])
     for result in values.results:
         result.replace_all_uses_with(made)
-    for each in [*reversed(values.behind), op, *reversed(values.before)]:
-        if not any(True for result in each.results for _ in result.uses):
-            each.erase()
+    erase_unused([*reversed(values.behind), op, *reversed(values.before)])
     return f"compiled natively: sort of {size(shape) // shape[dimension]} x {shape[dimension]} by NumPy's vector code"
 
 

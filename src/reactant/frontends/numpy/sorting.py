@@ -24,8 +24,8 @@ from reactant.ir.types import dtype_of, shape_of, size, tensor_type
 
 KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 PACKED_FROM = 512
-"""Axes at least this long sort (key, index) packed into one integer; shorter ones as two operands, which compiles
-faster, and so do keys of one byte, which are counted."""
+"""Axes at least this long sort (key, index) packed into one integer, where it holds both; shorter ones as two operands,
+which compiles faster, and so do keys of one byte, which are counted."""
 DIVIDED_FROM, MOST_DIVIDED = 1 << 11, 4
 """Axes at least this long are divided by `partition` at so many places at most, rather than sorted: the elements there
 are selected, then all are moved, stably, by whether they are less, equal or greater."""
@@ -113,36 +113,17 @@ def sorting_order(x: ir.Value, axis: int) -> ir.Value:
 def order_of_keys(keys: Keys, axis: int) -> ir.Value:
     """int64 indices that put the keys into lexicographic order, stable."""
     shape = shape_of(keys[0])
-    if len(keys) == 1 and PACKED_FROM <= shape[axis] < 2**31 and dtype_of(keys[0]).itemsize > 1:
+    if len(keys) == 1 and PACKED_FROM <= shape[axis] < 2**31 and dtype_of(keys[0]).itemsize in (2, 4):
         return _packed_order(keys[0], axis)
-    counter = np.int32 if shape[axis] < 2**31 else np.int64
+    counter = np.int32 if shape[axis] < 2**31 and len(keys) > 1 else np.int64
     return ops.convert(ops.sort([*keys, ops.iota(shape, counter, axis)], axis, _less(len(keys)))[-1], np.int64)
 
 
 def _packed_order(key: ir.Value, axis: int) -> ir.Value:
-    """Sort key << 32 | index as one integer; 64-bit keys in two rounds, low half first."""
-    shape, dtype = shape_of(key), dtype_of(key)
-    if dtype.itemsize < 8:
-        return _round(_signed(key, 32), axis)
-    whole = _signed(key, 64)
-    low = ops.subtract(ops.and_(whole, 2**32 - 1), 2**31)
-    first = _round(low, axis)
-    high = pick(ops.shift_right_arithmetic(whole, 32), first, axis)
-    second = _round(high, axis)
-    return pick(first, second, axis) if shape else first
-
-
-def _signed(key: ir.Value, width: int) -> ir.Value:
-    """An int64 key in signed order, within `width` bits."""
-    if dtype_of(key).kind == "u" and dtype_of(key).itemsize * 8 == width:
-        top = dtype_of(key).type(1 << (width - 1))
-        key = ops.bitcast_convert(ops.xor(key, top), np.dtype(f"i{width // 8}"))
-    return ops.convert(key, np.int64)
-
-
-def _round(key: ir.Value, axis: int) -> ir.Value:
-    """Stable order of int64 keys that fit 32 bits."""
-    packed = ops.or_(ops.shift_left(key, 32), ops.iota(shape_of(key), np.int64, axis))
+    """Sort key << 32 | index as one integer, of keys of up to 32 bits."""
+    if dtype_of(key).kind == "u" and dtype_of(key).itemsize == 4:
+        key = ops.bitcast_convert(ops.xor(key, np.uint32(1 << 31)), np.dtype(np.int32))
+    packed = ops.or_(ops.shift_left(ops.convert(key, np.int64), 32), ops.iota(shape_of(key), np.int64, axis))
     return ops.and_(ops.sort([packed], axis, "LT")[0], 2**32 - 1)
 
 
