@@ -18,7 +18,7 @@ from reactant.changes import Change
 from reactant.errors import UnsupportedError
 from reactant.frontends.numpy.promotion import ARRAY, PYTHON, SCALAR
 from reactant.named_tuples import beside, is_named_tuple
-from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
+from reactant.traced import Known, Maybe, OfArgument, Places, Result, Rows, Sized, Traced
 
 Recipe = Callable[[list, list, tuple], Any]
 
@@ -100,6 +100,8 @@ class _Delivery:
     def __init__(self, name: str, results: list, leaves: list, roots: tuple):
         self.name, self.results, self.leaves, self.roots = name, results, leaves, roots
         self.made: dict[int, Any] = {}
+        self.nonzero: dict[tuple, tuple[np.ndarray, ...]] = {}
+        self.given: set[Places] = set()
         self.arranged: set[int] = set()
 
     def leaf(self, leaf: Any) -> Any:
@@ -119,13 +121,26 @@ class _Delivery:
                 raise UnsupportedError(f"'{self.name}' returns None on some paths, which the run decides, "
                                        "inside a JAX program. Return a number that says so beside the value.", "")
             return sig.map_tree(leaf.value, self.leaf) if results[leaf.defined] else None
-        if isinstance(leaf, (Sized, Rows)):
+        if isinstance(leaf, (Sized, Places, Rows)):
             if any(isinstance(array, jax.core.Tracer) for array in results):
                 raise UnsupportedError(f"'{self.name}' returns what has a run-time size inside a JAX program. "
                                        "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.", "")
-            return made[id(leaf)] if id(leaf) in made else made.setdefault(id(leaf), leaf.made(self.leaf))
+            if id(leaf) not in made:
+                made[id(leaf)] = self._places(leaf) if isinstance(leaf, Places) else leaf.made(self.leaf)
+            return made[id(leaf)]
         value = leaf.value if isinstance(leaf, Known) else leaf
         return made.setdefault(id(leaf), value.copy()) if isinstance(value, np.ndarray) else value
+
+
+    def _places(self, leaf: Places) -> np.ndarray:
+        asked = leaf.mask.index, leaf.shape
+        if asked not in self.nonzero:
+            self.nonzero[asked] = np.nonzero(np.asarray(self.results[leaf.mask.index]).reshape(leaf.shape))
+        found = leaf.made(self.nonzero[asked])
+        if leaf in self.given:
+            return found.copy()         # an array of its own for each `nonzero` that was written
+        self.given.add(leaf)
+        return found
 
 
 def leaf_of(array: Any, kind: str | tuple[Any, ...]) -> Any:

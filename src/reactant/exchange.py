@@ -26,7 +26,7 @@ from reactant.runtime.devices import lowered_for
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.program import Array, Body, body_of, run_module
 from reactant.session import is_tracing
-from reactant.traced import Known, OfArgument, Rows, Sized
+from reactant.traced import Known, OfArgument, Places, Rows, Sized
 
 if TYPE_CHECKING:
     from reactant.compiled import Lowered
@@ -163,7 +163,7 @@ def _refuse_part(leaf: Any, written: Mapping[int, int]) -> None:
     if isinstance(leaf, OfArgument) and (leaf.steps or leaf.number not in written):
         raise UnsupportedError("The function returns an argument, or a view of one, which is no result of its program: "
                                "the caller has it. Return a copy (x.copy()) to export it.")
-    if isinstance(leaf, (Rows, Sized)):
+    if isinstance(leaf, (Places, Rows, Sized)):
         raise UnsupportedError("The function returns what has a run-time size, which no result of a program has. "
                                "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask to export it.")
     if isinstance(leaf, Known) and isinstance(leaf.value, (np.ndarray, np.generic, int, float, complex)):

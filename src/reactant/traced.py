@@ -68,6 +68,19 @@ class Sized:
 
 
 @dataclass(frozen=True, slots=True)
+class Places:
+    """Where a mask is true, seen in a shape: indices along one dimension, or, where that is None, rows of all of them."""
+
+    mask: Result
+    shape: tuple[int, ...]
+    dimension: int | None
+
+    def made(self, nonzero: tuple[np.ndarray, ...]) -> np.ndarray:
+        """The array, of NumPy's `nonzero` of the mask in that shape."""
+        return np.stack(nonzero, axis=1) if self.dimension is None else nonzero[self.dimension]
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """A list of which only the run knows the length: so many `elements`, each a tuple or list of such, a value, or one
     of a result's."""

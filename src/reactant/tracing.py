@@ -26,6 +26,7 @@ from reactant.frontends.numpy.bounded import Bounded, Mask
 from reactant.frontends.numpy.implements import has_tensors
 from reactant.frontends.numpy.indexing import FlatIterator
 from reactant.frontends.numpy.promotion import PYTHON_DTYPES
+from reactant.frontends.numpy.selection import places_in
 from reactant.frontends.numpy.storage import DynamicSliceStep, Storage, row_major_strides
 from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
 from reactant.frontends.optional import MaybeNone
@@ -34,7 +35,7 @@ from reactant.frontends.trace import KEYS_OF_THE_RUN, ONE_BY_ONE, Failure, Trace
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.traced import Known, Maybe, OfArgument, Result, Rows, Sized, Traced
+from reactant.traced import Known, Maybe, OfArgument, Places, Result, Rows, Sized, Traced
 
 
 def trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions) -> Traced:
@@ -194,6 +195,7 @@ class _Collector:
         self._counts: dict[Storage, int] = {}       # how many of the arrays delivered see it
         self._of_storage: dict[Storage, int] = {}
         self._leaves: list[Tensor] = []
+        self._ends: dict[ir.Value, int] = {}                # masks and ends of what has run-time size
         self._rows: dict[int, tuple[Any, Rows]] = {}        # the lists that results hold, by their identities
 
     def count(self, trees: list[Any]) -> None:
@@ -254,6 +256,11 @@ class _Collector:
         if type(leaf) is Bounded:
             if leaf.region.closed:
                 raise LeakError()
+            mask = leaf.extents[0]
+            if isinstance(mask, Mask) and not any(leaf.extents[1:]) and type(leaf.frame) is Tensor:
+                found = places_in(leaf.frame.value(), len(leaf.extents))
+                if found is not None:
+                    return Places(self._number(mask.value), *found)
             parts = [() if e is None else tuple(map(self._number, (e.value,) if isinstance(e, Mask) else
                                                     (e.start, e.stop))) for e in leaf.extents]
             return Sized(self._leaf(leaf.frame, counts), tuple(parts))
@@ -268,7 +275,11 @@ class _Collector:
         raise _not_delivered(NO_NUMBERS, leaf)
 
     def _number(self, end: Any) -> Any:
-        return Known(end) if isinstance(end, int) else Result(self.add(end), ARRAY)
+        if isinstance(end, int):
+            return Known(end)
+        if end not in self._ends:
+            self._ends[end] = self.add(end)
+        return Result(self._ends[end], ARRAY)
 
     def add(self, value: ir.Value) -> int:
         self.values.append(value)

@@ -58,8 +58,8 @@ class Rows(Keys):
         least = self.load(self.keys, self.binary("addi", memory, first))
         self.count += 1
         greatest = f"%greatest{self.count}"
-        self.line(f"{greatest} = scf.for {i} = {zero} to {first} step {one} iter_args({i}g = {self.number(least_of_all, key)}) "
-                  f"-> ({key}) {{")
+        self.line(f"{greatest} = scf.for {i} = {zero} to {first} step {one} "
+                  f"iter_args({i}g = {self.number(least_of_all, key)}) -> ({key}) {{")
         each = self.load(self.keys, self.binary("addi", memory, i))
         self.line(f"scf.yield {self.binary(greatest_of, each, f'{i}g', key)} : {key}")
         self.line("}")

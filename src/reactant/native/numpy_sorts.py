@@ -18,8 +18,8 @@ PREFIX = "numpy.sort."
 """`func.call @numpy.sort.i64(%memory, %n)` puts the first n elements in order, as unsigned numbers."""
 DTYPES = {"i32": np.dtype(np.uint32), "i64": np.dtype(np.uint64)} | {
     name: np.dtype(name) for name in ("int32", "int64", "float32", "float64")}
-"""What a function sorts: the first two are for keys, the others for values as they are. Floats: NaN last, as quiet ones;
-a row with zeros of both signs may have another number of each afterwards."""
+"""What a function sorts: the first two are for keys, the others for values as they are. Floats: NaN last, as quiet
+ones; a row with zeros of both signs may have another number of each afterwards."""
 SHORT = {name: 2048 // dtype.itemsize for name, dtype in DTYPES.items()}
 """Elements up to which a row is sorted by a network."""
 

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError
 from reactant.frontends.calls import following
@@ -20,8 +21,9 @@ from reactant.frontends.numpy.shape import axis_in
 from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.numpy.ufuncs import as_value, cast, result_strides, weak_type
 from reactant.frontends.trace import current_trace
+from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import Shape
+from reactant.ir.types import Shape, dtype_of, shape_of
 
 _CASTS_OUT = np.lib.NumpyVersion(np.__version__) < "2.5.0"
 
@@ -91,6 +93,31 @@ def nonzero(a: object) -> tuple[Bounded, ...]:
     extent = Mask(ops.reshape(cast(a.value(), bool), (a.size,)))
     return tuple(Bounded(Tensor.of_value(ops.reshape(ops.iota(a.shape, np.int64, d), (a.size,))), [extent])
                  for d in range(a.ndim))
+
+
+def places_in(frame: ir.Value, rank: int) -> tuple[tuple[int, ...], int | None] | None:
+    """(shape, dimension) where an array of so many dimensions holds the index along one dimension for every element of
+    a shape, or (shape, None) where its rows hold all of them; None for other arrays."""
+    if rank == 1:
+        return _counted(frame)
+    owner = frame.owner
+    joined = not isinstance(owner, ir.Block) and owner.name == "stablehlo.concatenate"
+    if rank != 2 or joined and attr.decode(owner.attributes["dimension"]) != 1:
+        return None
+    columns = [_counted(v) for v in (owner.operands if joined else [frame])]
+    shapes = {found[0] for found in columns if found is not None}
+    whole = len(shapes) == 1 and shape_of(frame)[1] == len(columns) == len(*shapes) \
+        and all(found is not None and found[1] == d for d, found in enumerate(columns))
+    return (shapes.pop(), None) if whole else None
+
+
+def _counted(value: ir.Value) -> tuple[tuple[int, ...], int] | None:
+    """The shape and dimension of int64 indices, which may have been given another shape."""
+    while not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.reshape":
+        value = value.owner.operands[0]
+    if isinstance(value.owner, ir.Block) or value.owner.name != "stablehlo.iota" or dtype_of(value) != np.int64:
+        return None
+    return tuple(shape_of(value)), attr.decode(value.owner.attributes["iota_dimension"])
 
 
 @implements(np.flatnonzero)
