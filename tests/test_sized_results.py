@@ -117,3 +117,37 @@ def test_lists_of_arrays_are_refused():
         return found
     with pytest.raises(reactant.UnsupportedError, match=r"(?s)np.array\(items\).*test_sized_results.py"):
         reactant.jit(rows, sized_results=True)(XS[0])
+
+
+@pytest.mark.parametrize("shape", [(50,), (7, 9), (3, 4, 5), (0,), (4, 0)])
+@pytest.mark.parametrize("function", [
+    lambda a: np.nonzero(a > 0), lambda a: np.flatnonzero(a > 0), lambda a: np.argwhere(a > 0), np.argwhere,
+    lambda a: np.nonzero(a > 0)[0] + 1, lambda a: (a[a > 0], np.flatnonzero(a > 0)), lambda a: np.nonzero(a.T > 0),
+    lambda a: np.where(a > 0)[::-1], lambda a: np.flatnonzero(a > 0)[1:-1], lambda a: np.flatnonzero(a > 0)[::-1],
+    lambda a: {"where": np.nonzero(a > 0), "rows": np.argwhere(a > 0).T}])
+def test_places(function, shape):
+    """Indices of what is true are NumPy's own of the mask; what is made of them is what it was."""
+    a = np.random.default_rng(0).standard_normal(shape)
+    got, wanted = (jax.tree.leaves(f(a)) for f in (reactant.jit(function, sized_results=True), function))
+    assert [(x.shape, x.dtype) for x in got] == [(x.shape, x.dtype) for x in wanted]
+    for x, y in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_places_need_no_array_of_all_of_them():
+    lowered = reactant.jit(lambda a: (np.nonzero(a > 0), np.argwhere(a > 0)), sized_results=True).lower(np.ones((5, 6)))
+    assert "iota" not in lowered.as_text()
+
+
+def test_each_has_places_of_its_own():
+    function = reactant.jit(lambda a: (np.nonzero(a > 0)[0], np.nonzero(a > 0)[0]), sized_results=True)
+    for a in (np.ones(5), np.ones((5, 6))):
+        one, other = function(a)
+        one[:] = 99
+        np.testing.assert_array_equal(other, np.nonzero(a)[0])
+
+
+def test_places_in_a_jax_program_are_refused():
+    function = reactant.jit(lambda a: np.flatnonzero(a > 0), sized_results=True)
+    with pytest.raises(reactant.UnsupportedError, match="run-time size inside a JAX program"):
+        jax.jit(function)(np.ones(5))

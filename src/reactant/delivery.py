@@ -25,7 +25,7 @@ Recipe = Callable[[list, list, tuple], Any]
 
 def recipe_of(traced: Traced, name: str) -> Recipe:
     """What makes what the function called `name` returned, and the changes that it made."""
-    known: dict[str, Any] = {"leaf": leaf_of, "follow": sig.follow}
+    known: dict[str, Any] = {"leaf": leaf_of, "follow": sig.follow, "true_in": functools.partial(_true_in, name)}
     trees = _trees(traced)
     parts = [_expression(tree, known) for tree in trees]
     made: Recipe
@@ -70,6 +70,11 @@ def _expression(x: Any, known: dict[str, Any]) -> str | None:
         return None if x.steps else f"l[{x.number}]"
     if type(x) is sig.Same:
         return f"follow(roots, {named(x.path)})"
+    if type(x) is Places and len(x.shape) == 1 and x.dimension == 0:
+        return f"true_in(r[{x.mask.index}])"
+    if type(x) is Sized and len(x.parts[0]) == 1 and type(x.parts[0][0]) is Result and not any(x.parts[1:]):
+        frame = _expression(x.frame, known)
+        return frame and f"{frame}[true_in(r[{x.parts[0][0].index}])]"
     if type(x) is Known:
         return None if isinstance(x.value, np.ndarray) else named(x.value)
     if type(x) not in (tuple, list, dict) and (not is_named_tuple(x) or beside(x)):
@@ -123,8 +128,7 @@ class _Delivery:
             return sig.map_tree(leaf.value, self.leaf) if results[leaf.defined] else None
         if isinstance(leaf, (Sized, Places, Rows)):
             if any(isinstance(array, jax.core.Tracer) for array in results):
-                raise UnsupportedError(f"'{self.name}' returns what has a run-time size inside a JAX program. "
-                                       "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.", "")
+                raise _of_run_time_size(self.name)
             if id(leaf) not in made:
                 made[id(leaf)] = self._places(leaf) if isinstance(leaf, Places) else leaf.made(self.leaf)
             return made[id(leaf)]
@@ -141,6 +145,18 @@ class _Delivery:
             return found.copy()         # an array of its own for each `nonzero` that was written
         self.given.add(leaf)
         return found
+
+
+def _of_run_time_size(name: str) -> UnsupportedError:
+    return UnsupportedError(f"'{name}' returns what has a run-time size inside a JAX program. "
+                            "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.", "")
+
+
+def _true_in(name: str, mask: Any) -> np.ndarray:
+    """Where a mask of one dimension is true."""
+    if isinstance(mask, jax.core.Tracer):
+        raise _of_run_time_size(name)
+    return (mask if type(mask) is np.ndarray else np.asarray(mask)).nonzero()[0]
 
 
 def leaf_of(array: Any, kind: str | tuple[Any, ...]) -> Any:
