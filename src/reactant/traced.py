@@ -69,7 +69,7 @@ class Sized:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a mask is true, seen in a shape: indices along one dimension, or, where that is None, rows of all of them."""
+    """Where a mask is true, seen in a shape: indices along one dimension, or rows of all of them (None)."""
 
     mask: Result
     shape: tuple[int, ...]

@@ -33,7 +33,7 @@ def test_places_of_a_sort(row, dtype, shape, axis):
 
 @pytest.mark.skipif(not numpy_sorts.fast("i64", LONG), reason="NumPy has no vector code here")
 @pytest.mark.parametrize(("read", "selected"), [
-    (np.median, True), (lambda x: np.partition(x, 7)[:7], True), (lambda x: np.sort(x)[: x.size // 2], False),
+    (np.median, True), (lambda x: np.sort(x)[:7], True), (lambda x: np.sort(x)[: x.size // 2], False),
     (lambda x: np.sort(x) + np.sort(x)[3], False)])
 def test_what_is_selected(read, selected):
     lowered = reactant.jit(read).lower(np.ones(LONG))

@@ -114,8 +114,8 @@ def _direction(compare: ir.Value) -> str:
 
 
 def erase_unused(operations: Iterable[ir.Operation]) -> None:
-    """Erase what nothing reads, readers first."""
-    for op in operations:
+    """Erase what nothing reads, readers first; an op may be named twice."""
+    for op in {op.results[0]: op for op in operations}.values():
         if not any(True for result in op.results for _ in result.uses):
             op.erase()
 

@@ -16,7 +16,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
-from reactant.loopnests import interleaving, product_calls, sorting, worth
+from reactant.loopnests import interleaving, partitions, product_calls, sorting, worth
 from reactant.loopnests.budget import WRITTEN, Budget, TooLong
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block, take_apart
@@ -65,11 +65,11 @@ def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False
         return None
     with building():
         block = modules.function(module).regions[0].blocks[0]
-        straight = straight and _may_be_straight(block)
+        numpy, straight = straight, straight and _may_be_straight(block)
         if mode == "auto" and not straight and not _may_pay(block) and not (handed_over and _may_be_inline(block)):
             return None
         made = modules.clone(module)
-        stage = Stage(mode, handed_over, straight, seconds)
+        stage = Stage(mode, handed_over, straight, seconds, numpy)
         interleaving.chosen(modules.function(made).regions[0].blocks[0])
         stage.block(modules.function(made).regions[0].blocks[0])
         return NativeForm(made, stage.notes, _is_little(block)) if stage.notes else None
@@ -106,14 +106,16 @@ def _own(block: ir.Block) -> list[ir.Operation]:
 
 
 class Stage:
-    """Works through the blocks of a module. handed_over, straight: as in `native_form`, of the whole program."""
+    """Works through the blocks of a module. handed_over, straight: as in `native_form`, of the whole program. numpy:
+    whether it is a program of NumPy's, on arrays of NumPy's."""
 
     def __init__(self, mode: str, handed_over: bool = False, straight: bool = False,
-                 seconds: float = float("inf")) -> None:
+                 seconds: float = float("inf"), numpy: bool = False) -> None:
         self.mode, self.handed_over, self.straight = mode, handed_over, straight
         self.notes: list[str] = []
         self.budget = Budget(seconds if mode == "auto" else float("inf"))
         self.number = 0
+        self.numpy = numpy
 
     def block(self, block: ir.Block, in_loop: bool = False) -> None:
         """Replace the groups of a block that pay, and look into loops that stay."""
@@ -154,6 +156,9 @@ class Stage:
             self.block(region.blocks[0], in_loop or op.name == "stablehlo.while")
 
     def _sorts(self, block: ir.Block, straight: bool) -> None:
+        for op in [op.operation for op in block if op.name == SORT] if self.numpy else ():
+            if (found := partitions.partition_of(op)) is not None:
+                self.notes.append(partitions.replaced(op, found))
         for op in [op.operation for op in block if op.name == SORT]:
             if sorting.possible(op) and (self.mode == "always" or straight or sorting.pays(op)):
                 self.notes.append(sorting.replaced(op))

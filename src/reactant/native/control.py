@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import blas, bounds, layout, numpy_sorts, reals
+from reactant.native import blas, bounds, layout, numpy_partitions, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 from reactant.native.roots import note_exchange
@@ -331,6 +331,9 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         sort = f.module.declare(callee, "i32", ("ptr", "i64", "ptr"))
         f.line(f"call i32 {sort}(ptr {pointer}, i64 {count}, ptr null)")
         return
+    if callee.startswith(numpy_partitions.PREFIX):
+        _call_partition(f, op, callee)
+        return
     if callee.startswith(blas.PREFIX):
         _call_blas(f, op, callee)
         return
@@ -352,9 +355,24 @@ def emit_call(f: Function, op: ir.Operation) -> None:
     f.call_ours("@" + quoted("f." + callee), operands, list(op.results))
 
 
-def _rows(f: Function, op: ir.Operation, count: str) -> tuple[str, str]:
+def _call_partition(f: Function, op: ir.Operation, callee: str) -> None:
+    """NumPy's `partition`, of rows in memory: memories, how many rows, how long, and what else it is told."""
+    count = sum(layout.is_memref(v.type) for v in op.operands)
+    rows, length, *told = [f.one(v) for v in list(op.operands)[count:]]
+    elements, pointers = f.let(f"mul i64 {rows}, {length}"), []
+    for k in range(count):
+        pointer, found = _rows(f, op, elements, k)
+        pointers.append(f"ptr {pointer}")
+        if bounds.active():
+            rows = f.let(f"select i1 {f.let(f'icmp eq i64 {found}, {elements}')}, i64 {rows}, i64 0")
+    numbers = [f"i64 {n}" for n in (rows, length, *told)]
+    function = f.module.declare(callee, "i32", ("ptr",) * count + ("i64",) * len(numbers))
+    f.line(f"call i32 {function}({', '.join([*pointers, *numbers])})")
+
+
+def _rows(f: Function, op: ir.Operation, count: str, number: int = 0) -> tuple[str, str]:
     """Where a function of NumPy's puts elements in order, and how many."""
-    place = f.memory(op.operands[0])
+    place = f.memory(op.operands[number])
     if not bounds.active():
         return place.pointer, count
     nbytes = f.let(f"mul i64 {count}, {layout.nbytes(layout.in_memory(place.layout.number))}")

@@ -26,7 +26,7 @@ KINDS = ("quicksort", "mergesort", "heapsort", "stable")
 PACKED_FROM = 512
 """Axes at least this long sort (key, index) packed into one integer, where it holds both; shorter ones as two operands,
 which compiles faster, and so do keys of one byte, which are counted."""
-DIVIDED_FROM, MOST_DIVIDED = 1 << 11, 4
+DIVIDED_FROM, MOST_DIVIDED = 1 << 9, 4
 """Axes at least this long are divided by `partition` at so many places at most, rather than sorted: the elements there
 are selected, then all are moved, stably, by whether they are less, equal or greater."""
 COMPARED_UP_TO = 64
@@ -248,9 +248,8 @@ def _divided(a: Tensor, kth: object, axis: int, index: bool) -> ir.Value | None:
     classes = _classes(order_key(value), kth, axis)
     if classes is None:
         return None
-    counter = np.int32 if a.shape[axis] < 2**31 else np.int64
-    moved = ops.iota(a.shape, counter, axis) if index else value
-    return ops.convert(ops.sort([classes, moved], axis, _less(1))[1], np.int64 if index else dtype_of(value))
+    moved = ops.iota(a.shape, np.int64, axis) if index else value
+    return ops.sort([classes, moved], axis, _less(1))[1]
 
 
 @implements(np.partition)
