@@ -16,7 +16,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
-from reactant.loopnests import interleaving, partitions, product_calls, sorting, worth
+from reactant.loopnests import arg_extremes, interleaving, partitions, product_calls, sorting, worth
 from reactant.loopnests.budget import WRITTEN, Budget, TooLong
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.graph import Block, Node, read_block, take_apart
@@ -122,6 +122,9 @@ class Stage:
         handed_over, self.handed_over = self.handed_over, False       # of the whole program alone
         straight, self.straight = self.straight, False
         self._sorts(block, straight)
+        for op in [op.operation for op in block if op.name == arg_extremes.REDUCE]:
+            if (found := arg_extremes.place_of(op)) is not None:
+                self.notes.append(arg_extremes.replaced(op, found))
         ops = [op.operation for op in block]
         terminator = ops.pop()
         own = [op for op in ops if op.name not in GENERATORS]

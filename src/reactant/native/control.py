@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import blas, bounds, layout, numpy_partitions, numpy_sorts, reals
+from reactant.native import blas, bounds, layout, numpy_extremes, numpy_partitions, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 from reactant.native.roots import note_exchange
@@ -330,6 +330,12 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         pointer, count = _rows(f, op, operands[-1][1])
         sort = f.module.declare(callee, "i32", ("ptr", "i64", "ptr"))
         f.line(f"call i32 {sort}(ptr {pointer}, i64 {count}, ptr null)")
+        return
+    if callee.startswith(numpy_extremes.PREFIX):
+        pointer, count = _rows(f, op, f.one(op.operands[1]))
+        place, _ = _rows(f, op, "1", 2)
+        extreme = f.module.declare(callee, "i32", ("ptr", "i64", "ptr", "ptr"))
+        f.line(f"call i32 {extreme}(ptr {pointer}, i64 {count}, ptr {place}, ptr null)")
         return
     if callee.startswith(numpy_partitions.PREFIX):
         _call_partition(f, op, callee)

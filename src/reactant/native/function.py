@@ -32,6 +32,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     mathematics,
     meeting,
     memory,
+    numpy_extremes,
     numpy_partitions,
     numpy_sorts,
     parallel,
@@ -433,6 +434,8 @@ class NativeFunction:
                     common = common | workspace.addresses()
                 if f"@{numpy_sorts.PREFIX}" in self._text:
                     common = common | numpy_sorts.addresses()
+                if f"@{numpy_extremes.PREFIX}" in self._text:
+                    common = common | numpy_extremes.addresses()
                 if f"@{numpy_partitions.PREFIX}" in self._text:
                     common = common | numpy_partitions.addresses()
                 if f"@{blas.PREFIX}" in self._text:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import time
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -41,20 +42,25 @@ def fast(name: str, length: int) -> bool:
 @cache
 def addresses() -> dict[str, int]:
     """Where the functions are, by the names that native code calls them by; none where NumPy hands out no such ones."""
+    found: dict[str, int] = {}
+    for name, dtype in DTYPES.items():
+        functions = functions_of(dtype)
+        if not functions or not functions[_QUICKSORT] or not _sorts(functions[_QUICKSORT], dtype):
+            return {}
+        found[PREFIX + name] = functions[_QUICKSORT]
+    return found
+
+
+def functions_of(dtype: np.dtype) -> Any:
+    """The functions of a dtype that NumPy's C API has, `PyArray_ArrFuncs`, as an array of addresses; None where it is
+    another version of NumPy."""
     if not np.__version__.startswith("2."):
-        return {}
+        return None
     of_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     of_pointer.restype, of_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     table = ctypes.cast(of_pointer(np._core._multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
-    functions_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[_GET_FUNCTIONS])
-    found: dict[str, int] = {}
-    for name, dtype in DTYPES.items():
-        functions = ctypes.cast(functions_of(dtype), ctypes.POINTER(ctypes.c_void_p))
-        address = functions[_QUICKSORT] if functions else None
-        if not address or not _sorts(address, dtype):
-            return {}
-        found[PREFIX + name] = address
-    return found
+    found = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(table[_GET_FUNCTIONS])(dtype)
+    return ctypes.cast(found, ctypes.POINTER(ctypes.c_void_p)) if found else None
 
 
 def _numbers(dtype: np.dtype) -> np.ndarray:
