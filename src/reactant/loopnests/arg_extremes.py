@@ -19,7 +19,7 @@ from reactant.native import numpy_extremes
 from reactant.records import dataclass
 
 REDUCE = "stablehlo.reduce"
-LEAST, MOST_ALONE = 1 << 10, 1 << 17
+LEAST, MOST_ALONE = 1 << 8, 1 << 17
 """Elements from which a call pays; elements of one row up to which one thread is as fast as several."""
 
 

@@ -31,6 +31,8 @@ from reactant.ir.types import dtype_of, is_float, shape_of, size
 _ABSENT = np._NoValue
 BLOCKS_FROM, LEAST_BLOCK = 1 << 14, 128
 """Elements of a row from which its extreme is found by blocks, and of these at least."""
+WHOLE_UP_TO = 1 << 17
+"""Elements of an argument up to which it is not (NumPy's own function looks through it, `loopnests.arg_extremes`)."""
 
 
 def flag(value: object, default: bool = False) -> bool:
@@ -122,7 +124,8 @@ def first_extreme(value: ir.Value, axis: int, extreme: np.ufunc) -> ir.Value:
 
     Of long rows, the first block is found whose extreme is that of all, and looked through: the rest is read once."""
     shape = shape_of(value)
-    if axis != len(shape) - 1 or shape[axis] < BLOCKS_FROM or not size(shape[:-1]):
+    given = isinstance(value.owner, ir.Block) and (shape[axis] <= WHOLE_UP_TO or size(shape[:-1]) > 1)
+    if axis != len(shape) - 1 or shape[axis] < BLOCKS_FROM or not size(shape[:-1]) or given:
         return _first_of_all(value, axis, extreme)
     n, block = shape[axis], LEAST_BLOCK
     while block * block < n:
