@@ -21,6 +21,47 @@ def without_last_writes(block: Block) -> None:
                 every.users.append(node)
                 choice.users.remove(node)
                 drop(choice)
+        if node.kind == "select" and node.block is block and (found := _written(node)) is not None:
+            _scatter(node, *found)
+
+
+def _written(node: Node) -> tuple[Node, Node] | None:
+    """(the scatter of numbers, the updates) where each element is what the last update to it says, if there is one:
+    how many updates to few elements are written, each update fetched by its number."""
+    test, fetched, before = node.operands
+    if test.kind != "compare" or decoded(test, "comparison_direction") != "GE" or test.operands[1].splat != 0:
+        return None
+    greatest, fetched = _bare(test.operands[0]), _bare(fetched)
+    if fetched.kind != "gather" or greatest.shape != before.shape or test.shape != before.shape \
+            or greatest.kind != "scatter" or len(greatest.operands) != 3:
+        return None
+    updates, place = fetched.operands[0], _bare(fetched.operands[1])
+    numbers = _bare(greatest.operands[2])
+    if place.kind != "maximum" or place.operands[1].splat != 0 or _bare(place.operands[0]) is not greatest \
+            or numbers.kind != "iota" or greatest.operands[2].shape != updates.shape or len(updates.shape) != 1 \
+            or fetched.size != before.size or not _is_last(greatest, greatest.operands[1], numbers) \
+            or tuple(decoded(fetched, "slice_sizes")) != (1,):
+        return None
+    return greatest, updates
+
+
+def _scatter(node: Node, greatest: Node, updates: Node) -> None:
+    """Let a choice write the updates in order."""
+    before, old = node.operands[2], node.operands[:2]
+    for operand in node.operands:
+        operand.users.remove(node)
+    node.kind, node.attributes = "scatter", dict(greatest.attributes)
+    node.operands = (before, greatest.operands[1], updates)
+    body = Block(owner=node)
+    for _ in range(2):
+        argument = Node("argument", (), (), node.dtype)
+        argument.block = body
+        body.arguments.append(argument)
+    body.returned, node.blocks = [body.arguments[1]], [body]
+    for operand in node.operands:
+        operand.users.append(node)
+    for each in old:
+        drop(each)
 
 
 def _bare(node: Node) -> Node:
