@@ -22,6 +22,7 @@ from reactant.errors import OverlapError, ReactantError, ShardingError
 from reactant.frontends.numpy.promotion import ARRAY
 from reactant.ir import cost, modules
 from reactant.ir.context import building
+from reactant.ir.laid_out import Orders, inverse, turn
 from reactant.ir.unread import Forms, without_unread
 from reactant.options import CompileOptions
 from reactant.recent import Matcher, matcher
@@ -116,6 +117,8 @@ class Lowered:
         """The program as XLA gets it, compiled when it is first called or looked at: for the arguments it has then."""
         with building():
             # On a device, where the results are is told by the arguments.
+            if (laid := self._as_it_lies()) is not None:
+                return laid
             native = None if self.placement else self.native_module(None)
             forms = without_unread(self.traced.module, native, self.report.kept, least=self.on_device)
             donated = self._donated()
@@ -127,6 +130,26 @@ class Lowered:
                                     native=forms.native, general=forms.general, callbacks=self.traced.callbacks,
                                     read=forms.read, straight=self._straight(forms.native or forms.module),
                                     **self.as_numpy())
+        return Compiled(self, executable)
+
+    def _as_it_lies(self) -> Compiled | None:
+        """The program without XLA that takes and gives arrays as they lie in memory; None where all lie by rows, or
+        XLA runs some of it. What is looked at, and what has other arguments, is the program as it was."""
+        if self.traced.laid is None or self.placement is not None or self.on_device or self.as_jax:
+            return None
+        given, results = self.traced.laid
+        native = self.native_module(None, laid=(given, results))
+        if native is None:
+            return None
+        forms = without_unread(self.traced.module, native, self.report.kept)
+        found = self._straight(forms.native or forms.module) if forms.native is not None else None
+        if found is None:
+            return None
+        places = range(1 + max(given, default=-1)) if forms.read is None else forms.read
+        found.given = {k: given[number] for k, number in enumerate(places) if number in given}
+        found.turned = {number: inverse(order) for number, order in results.items()}
+        executable = Executable(forms.module, name=self.name, general=forms.general, read=forms.read, straight=found,
+                                **self.as_numpy())
         return Compiled(self, executable)
 
     def _on_mesh(self, forms: Forms, donated: tuple[int, ...]) -> MeshExecutable:
@@ -172,8 +195,9 @@ class Lowered:
         return {"contract": "contraction" in self.options.allow,
                 "prelude": denormals.target() if on_cpu and self.options.denormals and ffi.usable() else None}
 
-    def native_module(self, device: jax.Device | None) -> ir.Module | None:
-        """The module with calls of native code in it, where some parts run faster so on a CPU; `notes` says which."""
+    def native_module(self, device: jax.Device | None, laid: tuple[Orders, Orders] | None = None) -> ir.Module | None:
+        """The module with calls of native code in it, where some parts run faster so on a CPU; `notes` says which.
+        laid: orders of the dimensions of arguments and results in memory, as which it takes and gives them."""
         self.notes = list(getattr(self.traced, "remarks", ()))
         platform = (device if device is not None else default_device().jax).platform
         if platform == "cpu" and self.options.target == "gpu":
@@ -192,6 +216,11 @@ class Lowered:
                 source = pairwise_sums.kept(special_functions.written_out(source), flattened=False)
             with target.for_loops():
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
+        if laid is not None:
+            source = modules.clone(source)
+            turn(source, *laid)
+            with target.for_loops():
+                pipelines.run(source, ("native", "reduce_of_transpose"), options=self.options)
         with progress.step(f"making native code for parts of {self.name!r} with LLVM"):
             found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
                                           straight=not (self.on_device or self.as_jax),
@@ -200,6 +229,8 @@ class Lowered:
             pipelines.run(found.module, "target", options=self.options)
         self._little = found is not None and found.little
         made = found.module if found is not None else None
+        if made is None and laid is not None:
+            made = source
         called, notes = product_calls.with_calls(self.module if made is None else made, own=made is not None,
                                                   lent=not self.on_device)
         made = called or made

@@ -122,3 +122,5 @@ class Traced:
     """Argument leaves of which the function saw no more than that they are there and what type they have; None where
     it asked for what no signature says."""
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
+    laid: tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]] | None = None
+    """`ir.laid_out.Orders` of arguments and results of NumPy's that do not lie by rows, if there are any."""

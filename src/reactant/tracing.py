@@ -34,6 +34,7 @@ from reactant.frontends.run_time_lists import RunTimeList
 from reactant.frontends.trace import KEYS_OF_THE_RUN, ONE_BY_ONE, Failure, Trace, frames, told_by, tracing
 from reactant.ir import ops
 from reactant.ir.context import building
+from reactant.ir.laid_out import order_of
 from reactant.options import CompileOptions
 from reactant.traced import Known, Maybe, OfArgument, Places, Result, Rows, Sized, Traced
 
@@ -195,6 +196,7 @@ class _Collector:
         self._counts: dict[Storage, int] = {}       # how many of the arrays delivered see it
         self._of_storage: dict[Storage, int] = {}
         self._leaves: list[Tensor] = []
+        self.laid: dict[int, tuple[int, ...]] = {}          # results that do not lie by rows
         self._ends: dict[ir.Value, int] = {}                # masks and ends of what has run-time size
         self._rows: dict[int, tuple[Any, Rows]] = {}        # the lists that results hold, by their identities
 
@@ -250,7 +252,10 @@ class _Collector:
                           None if layout == row_major_strides(leaf.storage.shape) else layout)
         if leaf.is_concrete():
             return Known(leaf.numpy().copy())
-        return Result(self.add(leaf.value()), leaf.kind)
+        found = Result(self.add(leaf.value()), leaf.kind)
+        if leaf.kind == ARRAY and (order := order_of(leaf.shape, leaf.strides_)) is not None:
+            self.laid[found.index] = order
+        return found
 
     def _of_run_time_size(self, leaf: Any, counts: dict[Storage, int]) -> Any:
         if type(leaf) is Bounded:
@@ -304,5 +309,8 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
     traced.callbacks = tuple(session.callbacks)
     traced.spoken = session.spoken if session.may_repeat else None
     traced.remarks = list(dict.fromkeys(session.remarks))
+    given = {storage.argument: order for storage in session.arguments if storage.layout is not None
+             and (order := order_of(storage.shape, storage.layout)) is not None}
+    traced.laid = (given, collector.laid) if given or collector.laid else None
     session.finish(collector.values)
     return traced

@@ -146,6 +146,10 @@ class Straight:
                  empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty) -> None:
         self.steps, self._kept, self._results = tuple(steps), list(kept), tuple(results)
         self._call, self._empty = call, empty
+        self.given: dict[int, tuple[int, ...]] = {}
+        """Arguments that are taken as they lie in memory (`ir.laid_out`): the orders of their dimensions,"""
+        self.turned: dict[int, tuple[int, ...]] = {}
+        """and those by which results that are given so are seen."""
 
     def __call__(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run on C-contiguous arrays of the program's shapes and dtypes, which are only read; gives new arrays.
@@ -161,7 +165,14 @@ class Straight:
         for slot, shape, dtype, alone in self._results:
             value = values[slot] if alone else values[slot].copy()
             found.append(value if value.shape == shape and value.dtype == dtype else seen(value, shape, dtype))
+        for number, order in self.turned.items():
+            found[number] = found[number].transpose(order)
         return found
+
+    def as_they_lie(self, arguments: Sequence[Any]) -> list[Any]:
+        """The arguments, those in `given` seen by rows."""
+        return [a.transpose(self.given[k]) if k in self.given and type(a) is np.ndarray and a.ndim == len(self.given[k])
+                else a for k, a in enumerate(arguments)]
 
 
 def straight(module: ir.Module, little: bool = False,

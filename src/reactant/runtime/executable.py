@@ -11,7 +11,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -34,6 +34,9 @@ from reactant.runtime.jax_internals import (
 )
 from reactant.runtime.pool import POOL, SCRATCH
 from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
+
+if TYPE_CHECKING:
+    from reactant.native.straight import Straight
 
 
 class Executable:
@@ -63,12 +66,15 @@ class Executable:
                  native: ir.Module | None = None, general: bytes | None = None,
                  callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
                  prelude: str | None = None, read: tuple[int, ...] | None = None,
-                 straight: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None) -> None:
+                 straight: Straight | None = None) -> None:
         self.read, self.straight = read, straight
         if straight is not None:
             heap.settle()
         self._body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
         self.name = name
+        given = straight.given if straight is not None else {}
+        self._laid = tuple(Array(tuple(a.shape[d] for d in given[k]), a.dtype) if k in given else a
+                           for k, a in enumerate(self.inputs)) if given else None
         self.device = device
         target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
@@ -138,7 +144,9 @@ class Executable:
         Raises `TypeError` where an argument does not have the module's shape and dtype.
         """
         if self.straight is not None:
-            results = self.straight(host_arguments.contiguous(arguments, self.inputs, self.name))
+            if self._laid is not None:
+                arguments = self.straight.as_they_lie(arguments)
+            results = self.straight(host_arguments.contiguous(arguments, self._laid or self.inputs, self.name))
         elif self._big or self._recycled:
             results = self._run_lending(arguments)
         elif self._handed_over:
