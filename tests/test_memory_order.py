@@ -28,11 +28,13 @@ def same(got, wanted):
 
 @pytest.mark.parametrize("function", [
     lambda m, w: m.T + w.T, lambda m, w: (m.T * 2, m + w), lambda m, w: {"a": np.exp(m.T), "b": m.sum()},
-    lambda m, w: m + w, lambda m, w: m - w.copy(order="C"), lambda m, w: m.sum(0), lambda m, w: m.mean(axis=1) + w[:, 0],
+    lambda m, w: m + w, lambda m, w: m - w.copy(order="C"), lambda m, w: m.sum(0),
+    lambda m, w: m.mean(axis=1) + w[:, 0],
     lambda m, w: m.T.copy(), lambda m, w: np.ascontiguousarray(m.T), lambda m, w: m.copy(order="F"),
     lambda m, w: np.cumsum(m, axis=0), lambda m, w: np.sort(m, axis=0), lambda m, w: np.where(m > 0.5, m, w),
     lambda m, w: np.argmax(m, axis=0), lambda m, w: m @ w.T, lambda m, w: np.partition(m, 9, axis=0)[9],
-    lambda m, w: (m + 1).ravel("K"), lambda m, w: (m > 0.5).T, lambda m, w: (m + w)[::2, 3], lambda m, w: m[:, ::-1] + 1])
+    lambda m, w: (m + 1).ravel("K"), lambda m, w: (m > 0.5).T, lambda m, w: (m + w)[::2, 3],
+    lambda m, w: m[:, ::-1] + 1])
 @pytest.mark.parametrize("orders", ["CC", "FF", "FC", "CF"])
 def test_matrices(function, orders):
     given = [np.array(x, order=order) for x, order in zip((M, W), orders, strict=True)]

@@ -44,7 +44,8 @@ def partition_of(op: ir.Operation) -> Partition | None:
     found = [_place(test, dimension) for test in tests]
     if len(keys) != 1 or None in found or len({f[1] for f in found if f is not None}) != 1:
         return None
-    key, places = keys.pop(), {}
+    key = keys.pop()
+    places: dict[int, list[str]] = {}
     for test, place in zip(tests, found, strict=True):
         places.setdefault(place[0], []).append(attr.decode(test.attributes["comparison_direction"]))  # type: ignore
     ordered = found[0][1]           # type: ignore[index]

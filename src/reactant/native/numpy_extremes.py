@@ -7,6 +7,7 @@ They are functions of a dtype, `int argmax(void *start, npy_intp n, npy_intp *pl
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -16,8 +17,8 @@ from reactant.native import numpy_sorts
 PREFIX = "numpy.arg"
 KINDS = {"argmax": 21 + 5, "argmin": 21 + 25}
 """Where they are in `PyArray_ArrFuncs`."""
-DTYPES = [np.dtype(name) for name in ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64",
-                                      "uint64")]
+DTYPES = [np.dtype(name) for name in ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32",
+                                      "int64", "uint64")]
 
 
 @cache
@@ -33,8 +34,9 @@ def addresses() -> dict[str, int]:
     return found
 
 
-def _finds(address: int, dtype: np.dtype, extreme: np.ufunc) -> bool:
+def _finds(address: int, dtype: np.dtype, extreme: Callable) -> bool:
     """Whether it is the function that it should be."""
-    function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_void_p)(address)
+    pointer = ctypes.c_void_p
+    function = ctypes.CFUNCTYPE(ctypes.c_int, pointer, ctypes.c_ssize_t, pointer, pointer)(address)
     row, place = np.random.default_rng(0).permutation(100).astype(dtype), ctypes.c_ssize_t(-1)
     return function(row.ctypes.data, row.size, ctypes.addressof(place), None) == 0 and place.value == extreme(row)

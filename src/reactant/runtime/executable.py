@@ -11,7 +11,7 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
@@ -35,9 +35,6 @@ from reactant.runtime.jax_internals import (
 from reactant.runtime.pool import POOL, SCRATCH
 from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
 
-if TYPE_CHECKING:
-    from reactant.native.straight import Straight
-
 
 class Executable:
     """One StableHLO module, compiled for one device.
@@ -55,7 +52,8 @@ class Executable:
         rounded twice, quotients be products with reciprocals; the programs of NumPy compute what NumPy does.
     contract: whether a product that something is added to may stay unrounded, as in jax.
     prelude: the call with which programs for NumPy arrays begin, so that denormal numbers are not zero.
-    straight: what does the same without XLA: contiguous arrays that it only reads to new ones.
+    straight: what does the same without XLA (`native.straight.Straight`): contiguous arrays that it only reads to new
+        ones.
     read: which of the arguments of a longer list these are, for those who call it with some of theirs.
 
     Compilation happens at the first call of each way, or in `compile()`. Calls from several threads are safe.
@@ -66,7 +64,7 @@ class Executable:
                  native: ir.Module | None = None, general: bytes | None = None,
                  callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
                  prelude: str | None = None, read: tuple[int, ...] | None = None,
-                 straight: Straight | None = None) -> None:
+                 straight: Any = None) -> None:
         self.read, self.straight = read, straight
         if straight is not None:
             heap.settle()
