@@ -21,6 +21,8 @@ from reactant.records import dataclass
 REDUCE = "stablehlo.reduce"
 LEAST, MOST_ALONE = 1 << 8, 1 << 17
 """Elements from which a call pays; elements of one row up to which one thread is as fast as several."""
+LEAST_SHARED = 1 << 24
+"""Bytes from which several threads share the rows: reading takes as long as waking them for less."""
 
 
 @dataclass
@@ -127,7 +129,9 @@ def _text(shape: tuple[int, ...], dtype: np.dtype, kind: str) -> str:
     """The function."""
     length, elements = shape[-1], size(shape)
     rows = elements // length
-    groups = min(rows, GROUPS)
+    groups = min(rows, GROUPS) if elements * dtype.itemsize >= LEAST_SHARED else 1
+    begin, end = ("scf.parallel (%g) = (%zero) to (%groups) step (%one) {", parallel_end(elements / groups)) \
+        if groups > 1 else ("scf.for %g = %zero to %groups step %one {", "}")
     memory, item = f"memref<{elements}x{BITS[dtype.itemsize]}>", BITS[dtype.itemsize]
     part, place = f"memref<?x{item}, strided<[1], offset: ?>>", "memref<?xi64, strided<[1], offset: ?>>"
     routine, kinds = f"numpy.{kind}.{dtype.name}", f"{part}, index, {place}"
@@ -136,10 +140,9 @@ def _text(shape: tuple[int, ...], dtype: np.dtype, kind: str) -> str:
         "%zero = arith.constant 0 : index", "%one = arith.constant 1 : index",
         f"%n = arith.constant {length} : index", f"%rows = arith.constant {rows} : index",
         f"%groups = arith.constant {groups} : index", f"%each = arith.constant {-(-rows // groups)} : index",
-        "scf.parallel (%g) = (%zero) to (%groups) step (%one) {", "%first = arith.muli %g, %each : index",
+        begin, "%first = arith.muli %g, %each : index",
         "%after = arith.addi %first, %each : index", "%last = arith.minsi %after, %rows : index",
         "scf.for %row = %first to %last step %one {", "%at = arith.muli %row, %n : index",
         f"%part = memref.subview %in[%at] [%n] [1] : {memory} to {part}",
         f"%place = memref.subview %out[%row] [%one] [1] : memref<{rows}xi64> to {place}",
-        f"func.call @{routine}(%part, %n, %place) : ({kinds}) -> ()", "}", parallel_end(elements / groups),
-        "return", "}"])
+        f"func.call @{routine}(%part, %n, %place) : ({kinds}) -> ()", "}", end, "return", "}"])

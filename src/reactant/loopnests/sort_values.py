@@ -172,7 +172,9 @@ class Plain(Rows):
         self.types = {"%in0": self._memref(0), "%out0": self._memref(0)}
         zero, one, length = self.index(0), self.index(1), self.index(self.length)
         each = -(-self.rows // self.groups)
-        self.line(f"scf.parallel (%group) = ({zero}) to ({self.index(self.groups)}) step ({one}) {{")
+        several = self.groups > 1
+        self.line(f"scf.parallel (%group) = ({zero}) to ({self.index(self.groups)}) step ({one}) {{" if several else
+                  f"scf.for %group = {zero} to {one} step {one} {{")
         first = self.binary("muli", "%group", self.index(each))
         last = self.binary("minsi", self.binary("addi", first, self.index(each)), self.index(self.rows))
         self.line(f"scf.for %row = {first} to {last} step {one} {{")
@@ -186,7 +188,7 @@ class Plain(Rows):
             self.line("}")
             self._call(base, self._unsorted(base, length))
         self.line("}")
-        self.line(parallel_end(6.0 * self.length * self.rows * self.key_bits / 8 / self.groups))
+        self.line(parallel_end(6.0 * self.length * self.rows * self.key_bits / 8 / self.groups) if several else "}")
         head = ", ".join(f"{name}: {type_}" for name, type_ in self.types.items())
         constants = [f"{name} = {text}" for text, name in self.made.items()]
         part = PART.format(BITS[self.dtype.itemsize])
