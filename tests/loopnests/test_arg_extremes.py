@@ -58,3 +58,9 @@ def test_in_loops():
         return total
     x = numbers((70, 60), "f8")
     np.testing.assert_array_equal(reactant.jit(turns)(x.copy(), np.int64(9)), turns(x.copy(), 9))
+
+
+def test_masks_are_no_numbers():
+    x = np.random.default_rng(0).random((70, 60)) > 0.9
+    for function in (lambda x: np.argmax(x, axis=1), lambda x: np.argmin(x, axis=1), lambda x: np.argmax(x)):
+        np.testing.assert_array_equal(reactant.jit(function, native="always")(x), function(x))

@@ -98,7 +98,7 @@ def _reduced(op: ir.Operation) -> str:
 def _changes_nothing(op: ir.Operation, body: str) -> bool:
     """Whether a reduction begins with what is no extreme."""
     start = ops.constant_value(op.operands[1])
-    if start is None:
+    if start is None or start.dtype.kind not in "iuf":
         return False
     if start.dtype.kind == "f":
         return bool(np.isinf(start).all() and (start < 0).all() == (body == "maximum"))
