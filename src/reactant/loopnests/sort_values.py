@@ -94,7 +94,8 @@ def _made_from(key: ir.Value, ties: bool) -> tuple[ir.Value, list[ir.Operation]]
         lowest, zero = (ops.constant_value(v) for v in (test.owner.operands[1] if _made_by(test, "compare") else raw,
                                                         nothing))
         if lowest is None or lowest.dtype.kind != "i" or zero is None or zero.any() \
-                or not (lowest == np.iinfo(lowest.dtype).min).all() or test.owner.operands[0] != given or _direction(test) != "EQ":
+                or not (lowest == np.iinfo(lowest.dtype).min).all() \
+                or test.owner.operands[0] != given or _direction(test) != "EQ":
             return None
         zeros, raw = [test.owner, raw.owner], given
     if not _made_by(raw, "bitcast_convert") or not _made_by(raw.owner.operands[0], "select"):
