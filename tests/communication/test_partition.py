@@ -1,6 +1,8 @@
 """Programs of NumPy on meshes of eight devices, against NumPy: results, and what is sent."""
 from __future__ import annotations
 
+import itertools
+
 import jax
 import numpy as np
 import pytest
@@ -146,3 +148,25 @@ def test_collectives(function, mesh, expected, shape):
     given = on_mesh(mesh, np.random.default_rng(3).normal(size=shape))
     found = traffic(reactant.jit(function).lower(given).compile().executable.as_text())
     assert found.count <= sum(expected.values())
+
+
+def coupled(h, u, v):
+    for f in (h, u, v):
+        f[:3], f[-3:] = f[-6:-3].copy(), f[3:6].copy()
+        f[:, :3], f[:, -3:] = f[:, -6:-3].copy(), f[:, 3:6].copy()
+    h[3:-3, 3:-3] += u[2:-4, 3:-3] * v[3:-3, 4:-2]
+    u[3:-3, 3:-3] += h[3:-3, 2:-4]
+    return h.sum(), v[5] - u[5]
+
+
+PLACES = {"rows": ("x",), "columns": (None, "x"), "whole": ()}
+
+
+@pytest.mark.parametrize("places", list(itertools.product(PLACES, repeat=3)), ids="-".join)
+def test_fields_that_lie_differently(places):
+    mesh, fields = reactant.mesh(x=8), np.random.default_rng(0).normal(size=(3, 61, 53))
+    given = [reactant.array(f, sharding=mesh.sharding(*PLACES[p])) for f, p in zip(fields, places, strict=True)]
+    found = jax.tree.map(np.asarray, reactant.jit(coupled, mesh=mesh)(*given))
+    assert_same(coupled(*fields), found, rtol=1e-9, atol=1e-10)
+    for one, other in zip(given, fields, strict=True):
+        np.testing.assert_allclose(np.asarray(one), other, rtol=1e-9, atol=1e-10)

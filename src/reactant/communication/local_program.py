@@ -78,8 +78,8 @@ class LocalProgram:
     def view(self, value: ir.Value, windows: Mapping[int, Window], where: np.ndarray,
              cyclic: frozenset[int] = frozenset(), box: Box | None = None) -> ir.Value:
         """A value's elements in some windows; dimensions that have none as a whole, or what is in `box`."""
-        box = tuple((0, n) if g is not None or box is None else b for n, g, b in zip(
-            shape_of(value), self.plan.grids(value), box or whole(shape_of(value)), strict=True))
+        box = tuple((0, n) if g is not None and d in windows or box is None else b for d, (n, g, b) in enumerate(zip(
+            shape_of(value), self.plan.grids(value), box or whole(shape_of(value)), strict=True)))
         if self.plan.of(value).demand is None:      # nobody reads an element of it
             shape = tuple(windows[d].length if d in windows else hi - lo for d, (lo, hi) in enumerate(box))
             return self.w.nothing(shape, dtype_of(value))
