@@ -5,10 +5,12 @@ import contextlib
 import io
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
+from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
 from reactant import pipelines, progress
@@ -28,7 +30,8 @@ from reactant.rewrite import Report
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import Miss, may_change
 from reactant.runtime.executable import Executable
-from reactant.runtime.meshes import LAUNCHES, mesh_of, spread
+from reactant.runtime.meshes import LAUNCHES, canonical, mesh_of, spread
+from reactant.shardings import Told
 from reactant.traced import Traced
 
 
@@ -247,8 +250,9 @@ def _own(theirs: ir.Module) -> ir.Module:
 
 
 def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict, options: CompileOptions,
-          keep_original: bool = False) -> JaxLowered:
-    """Import the module of one call and run our passes. `keeping` is the function under `jax_way.importer`.
+          told: Told | None = None, keep_original: bool = False) -> JaxLowered:
+    """Import the module of one call and run our passes. `keeping` is the function under `jax_way.importer`; told: what
+    the user said of where arguments and results lie.
 
     Raises `CannotImport` where the call has to be left to `jax.jit`, `Failed` where a pass fails on it, and
     `UnknownPass` for names that the options have and nobody else.
@@ -257,8 +261,12 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     pipelines.require_known(options)
     if settings.reason:
         raise jax_way.CannotImport(settings.reason)
-    leaves, _, static = argument_leaves(settings, args, kwargs)
-    placement = _placement_of(name, leaves, options)
+    told = told or Told()
+    leaves, tree, static = argument_leaves(settings, args, kwargs)
+    if told.arguments is not None and kwargs:
+        raise jax_way.CannotImport("in_shardings are for arguments by position")
+    asked = _asked(None if told.arguments is None else (told.arguments, None), tree, leaves)
+    placement = _placement_of(name, leaves, options, asked, told)
     device = None if placement is not None else _device_of(leaves)
     if placement is not None:
         args, kwargs = jax.tree_util.tree_map(_described, (args, kwargs))
@@ -277,7 +285,10 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     donated = usable(imported) if options.donate else donated_leaves(settings, args, kwargs)
     lowered = JaxLowered(name, imported, original, report, times, options, settings, donated, device, static)
     if placement is not None:
-        lowered.placement = placement.of_results(len(imported.outputs))
+        results = _asked(told.results, imported.out_tree, imported.outputs)
+        wanted = frozenset(i for i, each in enumerate(results) if each is not None)
+        strict = None if placement.strict is None else wanted
+        lowered.placement = replace(placement, results=tuple(results), strict=strict)
     if options.shard == "auto":
         lowered.choose(_labels(imported), {})
     return lowered
@@ -342,15 +353,50 @@ def _described(x: Any) -> Any:
     return x
 
 
-def _placement_of(name: str, leaves: Sequence[Any], options: CompileOptions) -> Placement | None:
+def _asked(said: Any, tree: Any, leaves: Sequence[Any]) -> list[NamedSharding | None]:
+    """What the user said of each leaf of a tree, in a prefix of it. Raises `CannotImport` for what only jax knows, or
+    refuses."""
+    if said is None:
+        return [None] * len(leaves)
+    full = jax.tree_util.tree_unflatten(tree, range(len(leaves)))
+    try:
+        found = jax.tree_util.tree_leaves(jax.tree.broadcast(said, full, is_leaf=_says), is_leaf=_says)
+    except ValueError as error:
+        raise jax_way.CannotImport(f"shardings do not fit what they are for ({error})") from error
+    for leaf, each in zip(leaves, found, strict=True):
+        if each is None:
+            continue
+        if type(each) is not NamedSharding or each.mesh.size == 1:
+            raise jax_way.CannotImport("jax.jit was given shardings that are none of a mesh")
+        shape = np.shape(leaf)
+        try:
+            each.shard_shape(shape)
+        except ValueError as error:
+            raise jax_way.CannotImport(f"an array does not divide so ({error})") from error
+        if isinstance(leaf, jax.Array) and leaf.committed and not leaf.sharding.is_equivalent_to(each, len(shape)):
+            raise jax_way.CannotImport("an argument lies otherwise than in_shardings say")
+    return [each and canonical(each, len(np.shape(leaf))) for leaf, each in zip(leaves, found, strict=True)]
+
+
+def _says(each: Any) -> bool:
+    return each is None or isinstance(each, jax.sharding.Sharding)
+
+
+def _placement_of(name: str, leaves: Sequence[Any], options: CompileOptions, asked: Sequence[NamedSharding | None],
+                  said: Told) -> Placement | None:
     """Where a call with such arguments runs, if on several devices; its results may lie anywhere there."""
     told = options.mesh
-    places = [spread(x.buffer) if type(x) is DeviceArray else spread(x) if isinstance(x, jax.Array) else None
-              for x in leaves]
-    if not any(places) and (told is None or mesh_of(told).size == 1):
+    lie = [spread(x.buffer) if type(x) is DeviceArray else spread(x) if isinstance(x, jax.Array) else None
+           for x in leaves]
+    places = [one or other for one, other in zip(asked, lie, strict=True)]
+    results = [("out_shardings", each) for each in jax.tree_util.tree_leaves(said.results)]
+    if not any(places) and not results and (told is None or mesh_of(told).size == 1):
         return None
+    if any(type(each) is not NamedSharding or each.mesh.size == 1 for _, each in results):
+        raise jax_way.CannotImport("jax.jit was given out_shardings")
     try:
-        mesh = common_mesh(name, [(f"Argument {n}", place) for n, place in enumerate(places) if place], told)
+        given = [(f"Argument {n}", place) for n, place in enumerate(places) if place]
+        mesh = common_mesh(name, given + results, told)
     except ShardingError as error:
         if told is not None:
             raise
@@ -358,7 +404,8 @@ def _placement_of(name: str, leaves: Sequence[Any], options: CompileOptions) -> 
     for leaf, place in zip(leaves, places, strict=True):
         if place is None and isinstance(leaf, jax.Array) and leaf.committed:
             raise jax_way.CannotImport("arguments are placed on several devices")
-        if place is not None and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
+        if isinstance(leaf, (jax.Array, DeviceArray)) and place is not None \
+                and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
             raise jax_way.CannotImport("an array of 64 bits cannot be described where jax_enable_x64 is off")
     return Placement(mesh, tuple(places), (), any(type(x) is DeviceArray for x in leaves),
                      frozenset() if options.shard == "strict" else None)

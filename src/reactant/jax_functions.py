@@ -20,6 +20,7 @@ from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_chang
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
 from reactant.runtime.meshes import spread
 from reactant.session import SESSION, collecting_later
+from reactant.shardings import Told, on_mesh
 
 if TYPE_CHECKING:
     from reactant.compiled_jax import JaxCompiled, JaxLowered
@@ -38,9 +39,13 @@ class JaxJitted(Jitted):
         if type(function) is PjitFunction and told:
             names = " and ".join(told)
             raise TypeError(f"{self._name} is under jax.jit already: give {names} to jax.jit.")
-        self.jitted: Any = function if type(function) is PjitFunction else \
-            jax.jit(function, **told)
-        self.settings = settings_of(self.jitted)
+        shardings = {name: on_mesh(told.pop(name), options.mesh) for name in ("in_shardings", "out_shardings")
+                     if told.get(name) is not None}
+        plain = function if type(function) is PjitFunction else jax.jit(function, **told)
+        self.jitted: Any = plain if not shardings else jax.jit(function, **told, **shardings)
+        self._plain = plain
+        self.told = Told(shardings.get("in_shardings"), shardings.get("out_shardings"))
+        self.settings = settings_of(plain)
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
         self._shortcut = Shortcut()
         self._told: set[str] = set()
@@ -94,7 +99,7 @@ class JaxJitted(Jitted):
             from reactant.frontends.jax import CannotImport
         args, kwargs = _plain((args, kwargs))
         try:
-            return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
+            return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options, self.told,
                                       keep_original=True)
         except CannotImport as refused:
             self._refuse(refused, args, kwargs)
@@ -151,7 +156,7 @@ class JaxJitted(Jitted):
     @cached_property
     def _importer(self) -> Any:
         from reactant.frontends.jax import importer
-        return importer(self.jitted, self.settings)
+        return importer(self._plain, self.settings)
 
     @property
     def _name(self) -> str:
@@ -163,7 +168,8 @@ class JaxJitted(Jitted):
             from reactant.frontends.jax import CannotImport, Failed
         entry: JaxCompiled
         try:
-            entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options).program()
+            entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
+                                       self.told).program()
             entry.prepare(args, kwargs)
         except CannotImport as refused:
             self._refuse(refused, args, kwargs)

@@ -4,11 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+import jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 from reactant.errors import ShardingError
 from reactant.records import dataclass
-from reactant.runtime.meshes import canonical
+from reactant.runtime.meshes import canonical, mesh_of
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,13 @@ class Told:
         if isinstance(place, str):
             place = self.names.index(place) if place in self.names else len(said) + self.brought
         return said[place - self.brought] if 0 <= place - self.brought < len(said) else None
+
+
+def on_mesh(said: Any, mesh: Any) -> Any:
+    """What the user said, in a tree of any kind, with the mesh where there are only names of axes."""
+    def placed(each: Any) -> Any:
+        return NamedSharding(mesh_of(mesh), each) if isinstance(each, PartitionSpec) and mesh is not None else each
+    return jax.tree_util.tree_map(placed, said, is_leaf=lambda each: isinstance(each, (PartitionSpec, Sharding)))
 
 
 def is_several(said: Any) -> bool:
