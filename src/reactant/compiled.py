@@ -128,7 +128,7 @@ class Lowered:
                 return Compiled(self, self._on_mesh(forms, donated))
             executable = Executable(forms.module, name=self.name, xla_options=dict(self.options.xla), donate=donated,
                                     native=forms.native, general=forms.general, callbacks=self.traced.callbacks,
-                                    read=forms.read, straight=self._straight(forms.native or forms.module),
+                                    read=forms.read, straight=self._straight(forms.native or forms.module, forms.read),
                                     **self.as_numpy())
         return Compiled(self, executable)
 
@@ -138,16 +138,14 @@ class Lowered:
         if self.traced.laid is None or self.placement is not None or self.on_device or self.as_jax:
             return None
         given, results = self.traced.laid
+        results = results | {index: given[k] for k, index in self.traced.written.items() if k in given}
         native = self.native_module(None, laid=(given, results))
         if native is None:
             return None
         forms = without_unread(self.traced.module, native, self.report.kept)
-        found = self._straight(forms.native or forms.module) if forms.native is not None else None
+        found = self._straight(forms.native, forms.read, (given, results)) if forms.native is not None else None
         if found is None:
             return None
-        places = range(1 + max(given, default=-1)) if forms.read is None else forms.read
-        found.given = {k: given[number] for k, number in enumerate(places) if number in given}
-        found.turned = {number: inverse(order) for number, order in results.items()}
         executable = Executable(forms.module, name=self.name, general=forms.general, read=forms.read, straight=found,
                                 **self.as_numpy())
         return Compiled(self, executable)
@@ -177,8 +175,10 @@ class Lowered:
         """Whether parts may become native code, where the program runs."""
         return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu")
 
-    def _straight(self, module: ir.Module) -> Straight | None:
-        """The program without XLA, where it is nothing but native code."""
+    def _straight(self, module: ir.Module, read: tuple[int, ...] | None,
+                  laid: tuple[Orders, Orders] = ({}, {})) -> Straight | None:
+        """The program without XLA, where it is nothing but native code. read: which arguments the module takes. laid:
+        orders as those of `native_module`, of all arguments."""
         if self.on_device or self.traced.callbacks or self.options.xla \
                 or not self._may_be_native(default_device().jax.platform):
             return None
@@ -186,7 +186,19 @@ class Lowered:
         found = straight(module, self._little, empty)
         if found is not None:
             self.notes.append("runs without XLA: there is nothing but native code")
+            taken = modules.function(module).regions[0].blocks[0].arguments
+            number = {k: place for place, k in enumerate(range(len(taken)) if read is None else read)}
+            found.given = {number[k]: order for k, order in laid[0].items() if k in number}
+            found.turned = {result: inverse(order) for result, order in laid[1].items()}
+            found.write_over({result: number.get(k) for k, result in self.traced.written.items()}
+                             if self.writes_at_once else {})
         return found
+
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether arguments may be written before all results are there: nothing can fail, and nothing else that is
+        read might be their memory."""
+        return self.traced.flags is None and not self.traced.captured and self.traced.spoken is None
 
     def as_numpy(self) -> dict[str, Any]:
         """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""
@@ -257,6 +269,7 @@ class Compiled:
         self._written = self._traced.written.keys() | self._traced.written_copies
         self._read = None if executable.read is None else frozenset(executable.read)
         self._passed = taken_by(executable.read)
+        self._at_once = bool(self._traced.written) and lowered.writes_at_once and executable.straight is not None
         self._simple_on_device = lowered.on_device and self._nothing_more()
         self.matches: Matcher | None = None     # tells calls of this signature
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
@@ -330,10 +343,13 @@ class Compiled:
             return result if self._kind == ARRAY else leaf_of(result, self._kind)
         if self._simple_on_device and transformation.value is NO_TRANSFORMATION:
             return self._run_simply_on_device(leaves, args, kwargs)
-        if self._written:
+        if self._written and not (len(leaves) == 1 and type(leaves[0]) is np.ndarray and leaves[0].flags.forc):
             _refuse_overlap(leaves, self._written, self._read)
         if self.lowered.on_device or self.passing:
             return self._run_on_device(leaves, args, kwargs)
+        if self._at_once:
+            written = {index: leaves[number] for number, index in self._traced.written.items()}
+            return self._deliver(self.executable(self._passed(leaves), written), leaves, args, kwargs)
         results = self._completed(self.executable, self._passed([*leaves, *self._traced.captured]))
         for number, index in self._traced.written.items():
             np.copyto(leaves[number], results[index], casting="equiv")
@@ -414,7 +430,9 @@ def taken_by(read: tuple[int, ...] | None) -> Callable[[list], list]:
 def _refuse_overlap(leaves: list, written: Set[int], read: Set[int] | None) -> None:
     """Arguments that share memory in part cannot be told apart from copies: raise when one of them is written and the
     other one written or read (None: all are)."""
-    concerned = range(len(leaves)) if read is None else sorted(n for n in read | written if n < len(leaves))
+    concerned: Sequence[int] = range(len(leaves))
+    if read is not None:
+        concerned = sorted(n for n in read | written if n < len(leaves))
     for number in written:
         target = leaves[number]
         if not isinstance(target, (np.ndarray, DeviceArray)):

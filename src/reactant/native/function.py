@@ -102,7 +102,7 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
         name, op = _chosen(symbols, function)
         chosen = _arguments(op, roles)
         settings = emission.Settings(threads, contract, reassociate, bounds.wanted())
-        key = _key(top, name, settings, chosen, distinct, worked_in, where * settings.bounds)
+        key, text = _key(top, name, settings, chosen, distinct, worked_in, where * settings.bounds)
         with _lock, bounds.writing(settings.bounds):
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
@@ -112,6 +112,10 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
                 _compiled[key] = NativeFunction(name, key, chosen[:given], *_with_entry(
                     made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]), made.buffers, where)
                 _compiled[key].seconds = engine.seconds(_compiled[key].as_llvm(), written_out)
+                if top.name == "builtin.module":
+                    _compiled[key].source = text, {
+                        "roles": [a.role for a in chosen], "threads": threads, "contract": contract,
+                        "reassociate": reassociate, "distinct": distinct, "worked_in": worked_in, "where": where}
             return _compiled[key]
 
 
@@ -134,8 +138,8 @@ def compile_kernel(module: ir.Module | ir.Operation | ir.OpView | str, function:
         chosen = _arguments(op, roles)
         launch = kernel.launch_of(op, grid, block)
         settings = emission.Settings(threads, contract, bounds=bounds.wanted())
-        key = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block, coroutines),
-                   where * settings.bounds)
+        key, _ = _key(top, name, settings, chosen, ("kernel", launch.grid, launch.block, coroutines),
+                      where * settings.bounds)
         with _lock, bounds.writing(settings.bounds):
             if key not in _compiled:
                 made = emission.Module(settings, symbols)
@@ -151,9 +155,11 @@ def of_target(name: str) -> NativeFunction | None:
     return found if found is not None and found.target == name else None
 
 
-def _key(top: ir.Operation, name: str, *more: object) -> str:
+def _key(top: ir.Operation, name: str, *more: object) -> tuple[str, str]:
+    """What tells a function from others, and the text of its module."""
     text = modules.to_text(top, large_elements=None)
-    return hashlib.sha256("\n".join([text, name, *map(repr, more), engine.fingerprint()]).encode()).hexdigest()[:24]
+    told = "\n".join([text, name, *map(repr, more), engine.fingerprint()])
+    return hashlib.sha256(told.encode()).hexdigest()[:24], text
 
 
 def _symbols(top: ir.Operation) -> dict[str, ir.Operation]:
@@ -315,10 +321,12 @@ class NativeFunction:
     """Machine code of one function, and the ways to call it.
 
     name: of the MLIR function. target: what XLA programs call it by. arguments: what it takes, in order.
-    workspace: bytes that it works in and that no caller gives. seconds: what LLVM will take for it, roughly.
+    workspace: bytes that it works in and that no caller gives. seconds: what LLVM will take for it, roughly. source:
+    the text of the module and the arguments of `compile` that it is made of, where it can be made otherwise.
     """
 
     seconds = 0.0
+    source: tuple[str, dict[str, Any]] | None = None
 
     def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str],
                  workspace: int = 0, buffers: Sequence[str] = (), where: str = "") -> None:

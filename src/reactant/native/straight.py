@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,9 +19,11 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir import ops as build
+from reactant.ir.laid_out import inverse
 from reactant.ir.types import shape_and_dtype, size
 from reactant.native import engine, support, threads
 from reactant.native.function import NativeFunction, of_target
+from reactant.native.in_place import writing_over
 from reactant.records import dataclass
 
 CALL = "stablehlo.custom_call"
@@ -29,6 +31,8 @@ SAME_BYTES = ("stablehlo.reshape", "stablehlo.bitcast_convert")
 CONSTANT, IOTA = "stablehlo.constant", "stablehlo.iota"
 MOST_KEPT = 16 << 20
 """Bytes of a constant that a program holds; with bigger ones it is XLA's."""
+MOST_ZEROS = 64
+"""Integers of a constant that are looked at, whether all are 0: where arguments begin that XLA lends."""
 _TEXT = """
 ; a function on the memories of `n` arrays, which stand at a fixed place of NumPy's objects
 define i32 @reactant.straight(ptr %step, ptr %arrays) #0 {
@@ -100,11 +104,15 @@ class Step:
     """One call: `slots` says where the array of each argument of the function is kept."""
 
     def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made], alone: bool) -> None:
-        self.function, self.slots, self.made = function, tuple(slots), tuple(made)
+        self.function, self.slots, self.made, self.alone = function, tuple(slots), tuple(made), alone
         self._pool = (0, 1) if alone or not function.threaded else threads.pool()
         self._objects: Any = ctypes.c_void_p * max(len(self.slots), 1)
         self._sized = any(a.size is None for a in function.arguments)
-        self._record, self._kept = self._told([a.size or 0 for a in function.arguments])
+        self._record: Any = None
+
+    def load(self) -> None:
+        """Have the machine code ready."""
+        self._record, self._kept = self._told([a.size or 0 for a in self.function.arguments])
 
     @property
     def threads(self) -> int:
@@ -123,6 +131,8 @@ class Step:
             if each.source is not None:
                 made[...] = seen(values[each.source], each.shape, each.dtype)
         arrays = [values[slot] for slot in self.slots]
+        if self._record is None:
+            self.load()
         record = self._record
         if self._sized:
             record, counts = self._told([a.nbytes // argument.dtype.itemsize for a, argument in zip(
@@ -138,41 +148,178 @@ def seen(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarr
     return (flat if flat.dtype == dtype else flat.view(dtype)).reshape(shape)
 
 
-class Straight:
-    """The calls of a program in order, and its results: (where, shape, dtype, whether no one else has that array)."""
+Result = tuple[int, tuple[int, ...], np.dtype, bool]
+"""Where it is, its shape and dtype, and whether no one else has that array."""
 
-    def __init__(self, steps: Sequence[Step], kept: Sequence[np.ndarray | None],
-                 results: Sequence[tuple[int, tuple[int, ...], np.dtype, bool]], call: Callable[[Any, Any], int],
-                 empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty) -> None:
+
+@dataclass(frozen=True)
+class Over:
+    """A result that is written where the caller wants it, which may be where an argument lies. argument: its number,
+    None for one that the program does not read."""
+
+    result: int
+    argument: int | None
+    made: Made
+
+
+class Straight:
+    """The calls of a program in order, and its results."""
+
+    def __init__(self, steps: Sequence[Step], kept: Sequence[np.ndarray | None], results: Sequence[Result],
+                 call: Callable[[Any, Any], int],
+                 empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty, taken: int = 0) -> None:
+        self.taken = taken
+        """How many arguments there are."""
         self.steps, self._kept, self._results = tuple(steps), list(kept), tuple(results)
         self._call, self._empty = call, empty
         self.given: dict[int, tuple[int, ...]] = {}
         """Arguments that are taken as they lie in memory (`ir.laid_out`): the orders of their dimensions,"""
         self.turned: dict[int, tuple[int, ...]] = {}
         """and those by which results that are given so are seen."""
+        self.over: tuple[Over, ...] = ()
+        """Results that can be written where arguments lie,"""
+        self.steps_over: tuple[Step, ...] = ()
+        """and the calls that do so."""
+        self.written: frozenset[int] = frozenset()
+        """The numbers of `over`,"""
+        self.all_over = False
+        """Whether all arguments are written over,"""
+        self.theirs: frozenset[int] = frozenset()
+        """where they are kept,"""
+        self.copied: frozenset[int] = frozenset()
+        """and of other results that the caller's copy is enough for."""
 
-    def __call__(self, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def write_over(self, written: dict[int, int | None]) -> None:
+        """Make calls that write results where arguments lie, as far as that is right; the machine code of what will be
+        called is made. written: numbers of results, and those of the arguments that get them."""
+        self.over, self.steps_over = _written_over(self.steps, self._kept, self._results, {
+            result: argument for result, argument in written.items()
+            if argument is None or self._order(result) == self.given.get(argument)})
+        self.written = frozenset(each.result for each in self.over)
+        self.theirs = frozenset(each.made.slot for each in self.over)
+        self.all_over = {each.argument for each in self.over} >= set(range(self.taken))
+        slots = {slot for slot, *_ in self._results}
+        self._kept_before = [each.argument for each in self.over if each.argument in slots]
+        self.copied = frozenset(result for result in written if self._results[result][0] not in written.values())
+        for step in self.steps_over if self.over else self.steps:
+            step.load()
+
+    def _order(self, result: int) -> tuple[int, ...] | None:
+        """The order of a result's dimensions in memory, if not by rows."""
+        return inverse(self.turned[result]) if result in self.turned else None
+
+    def places(self, arguments: Sequence[Any], wanted: Mapping[int, np.ndarray]) -> list[np.ndarray] | None:
+        """The memory in which results can be written, for each `over`; None where that cannot be in this call.
+
+        arguments: as the caller has them. wanted: where results shall be, by their numbers; each is an argument as
+        `write_over` was told, or overlaps none."""
+        found = []
+        for each in self.over:
+            place: Any = wanted.get(each.result)
+            if type(place) is not np.ndarray or each.argument is not None and arguments[each.argument] is not place:
+                return None
+            if self.turned and each.result in self.turned:
+                place = place.transpose(self._order(each.result))
+            _, shape, dtype, _ = self._results[each.result]
+            if not place.flags.carray or place.shape != shape or place.dtype != dtype:
+                return None
+            made = each.made
+            found.append(place if place.shape == made.shape and place.dtype == made.dtype
+                         else seen(place, made.shape, made.dtype))
+        return found or None
+
+    def __call__(self, arguments: Sequence[np.ndarray], places: list[np.ndarray] | None = None,
+                 copied: Collection[int] = ()) -> list[np.ndarray]:
         """Run on C-contiguous arrays of the program's shapes and dtypes, which are only read; gives new arrays.
 
-        Calls from several threads are safe. Raises `NativeError` where a check in native code fails.
+        places: what `places` said: results that are written there are there. copied: results that the caller only
+        reads, before anything else happens.
+        Calls from several threads are safe. Raises `NativeError` where a check in native code fails, before anything is
+        written over.
         """
         values: list[Any] = self._kept.copy()
         values[:len(arguments)] = arguments
         call, empty = self._call, self._empty
-        for step in self.steps:
-            step(values, call, empty)
-        found = []
-        for slot, shape, dtype, alone in self._results:
-            value = values[slot] if alone else values[slot].copy()
-            found.append(value if value.shape == shape and value.dtype == dtype else seen(value, shape, dtype))
+        if not places:
+            for step in self.steps:
+                step(values, call, empty)
+            found = [value if alone and (value := values[slot]).shape == shape and value.dtype == dtype
+                     else self._found(values[slot], alone or number in copied, shape, dtype)
+                     for number, (slot, shape, dtype, alone) in enumerate(self._results)]
+        else:
+            before = {slot: self._copy(values[slot]) for slot in self._kept_before}
+            for each, place in zip(self.over, places, strict=True):
+                values[each.made.slot] = place
+            for step in self.steps_over:
+                step(values, call, empty)
+            theirs = self.theirs
+            found = [values[slot] if number in self.written else self._found(
+                before.get(slot, values[slot]), number in copied or alone and slot not in theirs, shape, dtype)
+                for number, (slot, shape, dtype, alone) in enumerate(self._results)]
         for number, order in self.turned.items():
-            found[number] = found[number].transpose(order)
+            if not places or number not in self.written:
+                found[number] = found[number].transpose(order)
         return found
+
+    def _found(self, value: np.ndarray, alone: bool, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A result of what is kept."""
+        if not alone:
+            value = self._copy(value)
+        return value if value.shape == shape and value.dtype == dtype else seen(value, shape, dtype)
+
+    def _copy(self, array: np.ndarray) -> np.ndarray:
+        made = self._empty(array.shape, array.dtype)
+        np.copyto(made, array)
+        return made
 
     def as_they_lie(self, arguments: Sequence[Any]) -> list[Any]:
         """The arguments, those in `given` seen by rows."""
         return [a.transpose(self.given[k]) if k in self.given and type(a) is np.ndarray and a.ndim == len(self.given[k])
                 else a for k, a in enumerate(arguments)]
+
+
+def _written_over(steps: Sequence[Step], kept: Sequence[np.ndarray | None], results: Sequence[Result],
+                  written: dict[int, int | None]) -> tuple[tuple[Over, ...], tuple[Step, ...]]:
+    """Which results can be written where arguments lie, and the calls that do so.
+
+    Nobody may read the argument after the call that makes the result, and that call only before it writes there. After
+    anything is written no check may fail.
+    """
+    found: list[Over] = []
+    calls = list(steps)
+    for number in reversed(range(len(steps))):
+        step = steps[number]
+        if len(step.function.messages) > (step.function.workspace > 0):
+            break
+        asked: dict[int, tuple[int, ...]] = {}
+        chosen: dict[int, Over] = {}
+        for result, argument in written.items():
+            made = next((m for m in step.made if m.slot == results[result][0]), None)
+            if made is None or any(made is each.made for each in chosen.values()) or argument is not None and any(
+                    _touches(later, argument) for later in steps[number + 1:]):
+                continue
+            if made.source not in (None, argument) and argument is not None and _touches(step, argument):
+                continue
+            target = step.slots.index(made.slot)
+            asked[target] = tuple(k for k, slot in enumerate(step.slots) if slot == argument)
+            chosen[target] = Over(result, argument, made)
+        if chosen:
+            zeros = frozenset(k for k, slot in enumerate(step.slots) if (array := kept[slot]) is not None
+                              and array.dtype.kind == "i" and array.size <= MOST_ZEROS and not array.any())
+            function, fine = writing_over(step.function, asked, zeros)
+            over = [chosen[target] for target in fine]
+            if over:
+                calls[number] = Step(function, step.slots, [m for m in step.made if all(
+                    m is not each.made for each in over)], step.alone)
+                found += over
+        if step.function.messages:
+            break
+    return tuple(found), tuple(calls)
+
+
+def _touches(step: Step, slot: int) -> bool:
+    """Whether a call reads what is kept there."""
+    return slot in step.slots or any(made.source == slot for made in step.made)
 
 
 def straight(module: ir.Module, little: bool = False,
@@ -185,7 +332,7 @@ def straight(module: ir.Module, little: bool = False,
     *ops, last = [op.operation for op in reader.begin(modules.function(module).regions[0].blocks[0])]
     if not all(map(reader.read, ops)) or (call := _caller()) is None:
         return None
-    return Straight(reader.steps, reader.kept, reader.results(last), call, empty)
+    return Straight(reader.steps, reader.kept, reader.results(last), call, empty, reader.taken)
 
 
 def _counted(op: ir.Operation, rank: int) -> np.ndarray:
@@ -203,10 +350,12 @@ class _Reader:
         self.slots: dict[ir.Value, int] = {}
         self.kept: list[np.ndarray | None] = []
         self.steps: list[Step] = []
+        self.taken = 0
 
     def begin(self, block: ir.Block) -> ir.OperationList:
         for argument in block.arguments:
             self._new(argument)
+        self.taken = len(block.arguments)
         return block.operations
 
     def _new(self, value: ir.Value, array: np.ndarray | None = None) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -138,13 +138,18 @@ class Executable:
         """Run on NumPy arrays (or scalars, or anything `np.asarray` takes); writable arrays of our own come back.
 
         write_back: result index -> ndarray of the same shape and dtype (any strides) that receives the result; the
-        returned list has that very ndarray in its place.
+        returned list has that very ndarray in its place. What `straight` was told of is the argument that it was told,
+        or overlaps none: it may be written before all arguments are read.
         Raises `TypeError` where an argument does not have the module's shape and dtype.
         """
-        if self.straight is not None:
+        done: Collection[int] = ()
+        if self.straight is not None and not write_back:
             if self._laid is not None:
                 arguments = self.straight.as_they_lie(arguments)
-            results = self.straight(host_arguments.contiguous(arguments, self._laid or self.inputs, self.name))
+            results: list[np.ndarray] = self.straight(
+                host_arguments.contiguous(arguments, self._laid or self.inputs, self.name))
+        elif self.straight is not None:
+            results, done = self._run_straight(self.straight, arguments, write_back or {})
         elif self._big or self._recycled:
             results = self._run_lending(arguments)
         elif self._handed_over:
@@ -158,9 +163,21 @@ class Executable:
             results = self._run_copying(arguments)
         if write_back:
             for index, destination in write_back.items():
-                np.copyto(destination, results[index], casting="equiv")
+                if index not in done:
+                    np.copyto(destination, results[index], casting="equiv")
                 results[index] = destination
         return results
+
+    def _run_straight(self, straight: Any, arguments: Sequence[Any], write_back: Mapping[int, np.ndarray]
+                      ) -> tuple[list[np.ndarray], Collection[int]]:
+        """The results, and which of them are already where they are wanted."""
+        places = straight.places(arguments, write_back)
+        if places is not None and straight.all_over and self._laid is None:
+            return straight(arguments, places, straight.copied), straight.written       # they have been looked at
+        if self._laid is not None:
+            arguments = straight.as_they_lie(arguments)
+        given = host_arguments.contiguous(arguments, self._laid or self.inputs, self.name)
+        return straight(given, places, straight.copied), straight.written if places else ()
 
     def _run_copying(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         run = self._run_small
