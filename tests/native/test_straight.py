@@ -101,6 +101,35 @@ def test_the_memory_of_big_results_is_used_again():
     assert release_memory() >= x.nbytes
 
 
+def test_results_that_are_one_number():
+    """Big ones are filled, and held by nobody."""
+    for dtype in (np.float64, np.float32, np.float16, np.int8, np.uint64, np.bool_, np.complex64):
+        for value in (0, -0.0, np.nan, 7):
+            for shape in ((), (0, 3), (70,), (1 << 20, 3)):
+                if value != value and np.dtype(dtype).kind not in "fc":
+                    continue
+                wanted = np.full(shape, value, dtype)
+                compiled = reactant.jit(lambda shape=shape, value=value, dtype=dtype: np.full(shape, value, dtype))
+                found = compiled()
+                assert found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+                found[...] = 1
+                assert compiled().tobytes() == wanted.tobytes()
+    made = straight_of(lambda x: (np.full_like(x, 3.0), np.full_like(x, 3.0) + x), np.ones(1 << 18))
+    filled = straight_of(lambda x: np.full_like(x, 3.0), np.ones(1 << 18))
+    assert any(k is not None and not any(k.strides) for k in filled._kept)
+    np.testing.assert_array_equal(made([np.ones(1 << 18)])[0], np.full(1 << 18, 3.0))
+
+    def function(a):
+        a.fill(2.0)
+    given = np.ones((1 << 18, 2))[:, 1]
+    reactant.jit(function)(given)
+    assert (given == 2.0).all()
+
+
+def straight_of(function, *arguments):
+    return program(function, *arguments).executable.straight
+
+
 PAYS = {
     "elementwise": (lambda x: x * 2 + 1, True), "a reduction": (lambda x: x.max(), True),
     "a sort": (lambda x: np.sort(x), True), "a loop": (lambda x: _loop(x), True),
