@@ -103,9 +103,9 @@ def test_the_memory_of_big_results_is_used_again():
 
 def test_results_that_are_one_number():
     """Big ones are filled, and held by nobody."""
-    for dtype in (np.float64, np.float32, np.float16, np.int8, np.uint64, np.bool_, np.complex64):
+    for dtype in (np.float64, np.float16, np.int8, np.uint64, np.bool_):
         for value in (0, -0.0, np.nan, 7):
-            for shape in ((), (0, 3), (70,), (1 << 20, 3)):
+            for shape in ((), (0, 3), (1 << 20, 2)):
                 if value != value and np.dtype(dtype).kind not in "fc":
                     continue
                 wanted = np.full(shape, value, dtype)
