@@ -47,7 +47,7 @@ CASES = [(rolled, "collective_permute", "reads elements that other devices own")
 def test_reasons(program, kind, why):
     compiled = reactant.jit(program).lower(rows()).compile()
     needed = compiled.executable.needed()
-    assert [n.collective.kind for n in needed] == [kind] * len(needed) and needed
+    assert kind in {n.collective.kind for n in needed} <= {kind, "all_reduce"}      # and whether indices are in range
     assert any(why in n.why for n in needed) and all(n.why for n in needed)
     assert sum(n.collective.count * n.collective.total for n in needed) == compiled.traffic().bytes
 

@@ -25,15 +25,19 @@ def mean(u):
     return u - u.mean(0)
 
 
-def gathered(u):
+def exchanged(u):
     return np.sort(u, 0)
+
+
+def gathered(u):
+    return np.sort(u, None)
 
 
 def rolled_by_jax(u):
     return jax.lax.fori_loop(0, 7, lambda _, x: jnp.roll(x, 1, 0) * 0.5, u)
 
 
-PROGRAMS = [five_point, diffused, mean, gathered, rolled_by_jax]
+PROGRAMS = [five_point, diffused, mean, exchanged, gathered, rolled_by_jax]
 MESHES = {"8": ({"x": 8}, ("x",)), "4x2": ({"x": 4, "y": 2}, ("x", "y"))}
 
 

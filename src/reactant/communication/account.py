@@ -18,11 +18,12 @@ from reactant.records import dataclass
 
 JOINS = "combines what each device has computed"
 READS = "reads elements that other devices own"
-JOINING = frozenset({"reduce", "dot_general", "dot", "convolution", "scatter", "reduce_window", "while"})
+JOINING = frozenset({"reduce", "dot_general", "dot", "convolution", "scatter", "gather", "dynamic_slice",
+                     "reduce_window", "while"})
 """Ops that are computed in parts, which are combined."""
 READING = frozenset({"slice", "concatenate", "pad", "dynamic_slice", "dynamic_update_slice", "gather", "scatter",
-                     "reverse", "reduce_window", "convolution", "reshape", "reduce", "sort", "select_and_scatter",
-                     "transpose"})
+                     "reverse", "reduce_window", "convolution", "reshape", "reduce", "sort", "fft",
+                     "select_and_scatter", "transpose"})
 """Ops whose result has elements at other places than its operands."""
 Given = Sequence[Sharding | None]
 
