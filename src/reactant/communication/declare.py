@@ -44,6 +44,10 @@ class Rule:
         """Whether more of the results than what devices own can be computed."""
         return True
 
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        """Whether devices tell one another what they have of the results: each the same elements, then."""
+        return False
+
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         """Whether a result around the ends of a cyclic dimension is computed from operands that are known there."""
         return False

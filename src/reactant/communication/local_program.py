@@ -53,10 +53,10 @@ class LocalProgram:
             zip(starts, self.plan.grids(values[0]), strict=True)) if s is not None and g is not None}
 
     def where(self, value: ir.Value) -> np.ndarray:
-        """Which devices compute a value."""
+        """Which devices compute elements of a value that somebody looks at."""
         demand = self.plan.of(value).demand
         assert demand is not None
-        return demand.where
+        return np.logical_and.reduce([demand.where, *(s.some for s in demand.spans.values())])
 
     def local_shape(self, value: ir.Value, windows: Mapping[int, Window]) -> tuple[int, ...]:
         return tuple(windows[d].length if d in windows else n for d, n in enumerate(shape_of(value)))

@@ -151,8 +151,10 @@ class Plan:
             rule.enter(self, operation)
             for result in operation.results:
                 if result not in self.axes.same:
-                    self.place(result, [rule.grid(self, operation, result, d) if a else None
-                                        for d, a in enumerate(self.axes[result])])
+                    grids = [rule.grid(self, operation, result, d) if a else None
+                             for d, a in enumerate(self.axes[result])]
+                    self.place(result, [None if g is self.free and n == 1 else g        # is sooner made by all
+                                        for n, g in zip(shape_of(result), grids, strict=True)])
 
     # ---- what is needed -------------------------------------------------------------------------------------------
 
@@ -212,7 +214,8 @@ class Plan:
         """What devices own of a value."""
         return Demand(self.everyone, {d: g.owned(shape_of(value)[d]) for d, g in self.divided(value).items()})
 
-    def settle(self, value: ir.Value, movable: bool, goes_round: Callable[[int], bool]) -> Demand | None:
+    def settle(self, value: ir.Value, movable: bool, goes_round: Callable[[int], bool],
+               together: bool = False) -> Demand | None:
         """All that is needed of a value is known: whether it is moved. What of it is computed."""
         placed = self.of(value)
         demand = placed.demand
@@ -220,6 +223,8 @@ class Plan:
             return demand
         if not placed.parted and len(placed.gathered) == 1 and _grows(self, value):
             self._undivide(placed, placed.gathered.pop())
+        if together or placed.gathered:
+            placed.demand = demand = self._alike(demand, placed.grids)
         owned, extents = self.owned(value), shape_of(value)
         # around the end only where that is asked for
         for each in (demand, *(s for _, s in placed.sections)):
@@ -239,6 +244,12 @@ class Plan:
             placed.moved, placed.demand = True, owned
         return placed.demand
 
+    def _alike(self, demand: Demand, grids: Sequence[Grid | None]) -> Demand:
+        """The least demand that has this one, and the same of a dimension on all devices at one place of its blocks."""
+        spans = {d: s.only(demand.where).alike(positions(self.mesh, g.axes))
+                 for d, s in demand.spans.items() if (g := grids[d]) is not None}
+        return Demand(self.everyone, spans, demand.cyclic)
+
     @staticmethod
     def _undivide(placed: Placed, dimensions: Collection[int]) -> None:
         """Have every device compute all of some dimensions."""
@@ -255,7 +266,8 @@ class Plan:
             if operation.name in ("stablehlo.return", "func.return"):
                 continue
             around = partial(rule.goes_round, operation)
-            demands = [None if r in self.axes.same else self.settle(r, rule.movable(self, operation), around)
+            demands = [None if r in self.axes.same else
+                       self.settle(r, rule.movable(self, operation), around, rule.together(self, operation))
                        for r in operation.results]
             if any(d is not None for d in demands) or any(r in self.axes.same for r in operation.results):
                 self._ask(operation, demands)
@@ -325,7 +337,10 @@ def part_of(grid: Grid, span: Span) -> tuple[np.ndarray, int]:
         return grid.begin, 0
     starts = grid.begin - int((grid.begin - span.low)[some].max())
     length, least = int((span.high - starts)[some].max()), int((span.high - span.low).max())
-    return (np.where(some, span.low, grid.begin), least) if length > 2 * least + SMALL else (starts, length)
+    starts, length = (np.where(some, span.low, grid.begin), least) if length > 2 * least + SMALL else (starts, length)
+    # those who need nothing look near by: after a few reshapes and slices of slices blocks lie millions of elements away
+    first, last, far = starts[some].min(), starts[some].max(), (length + SMALL) * len(starts)
+    return np.where(some, starts, np.clip(starts, first - far, last + far)), length
 
 
 def wanted_like(grids: Sequence[Grid | None], demand: Demand, dimensions: Mapping[int, int]) -> dict[int, Wanted]:

@@ -60,6 +60,9 @@ class Batched(Rule):
     def movable(self, plan: Plan, op: ir.Operation) -> bool:
         return not self.crossed(plan, op)
 
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return bool(self.crossed(plan, op))
+
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         return dimension in self.others(op)
 

@@ -53,6 +53,9 @@ class Product(Rule):
                         return found
         return plan.free
 
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return bool(self.summed(plan, op))
+
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         return True
 

@@ -181,6 +181,9 @@ class Gather(Rule):
     def movable(self, plan: Plan, op: ir.Operation) -> bool:
         return not self.parted(plan, op)
 
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return bool(self.parted(plan, op))
+
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         places = _gather_places(op)
         return dimension in {*places.array.values(), *places.batch.values()}
@@ -193,7 +196,7 @@ class Gather(Rule):
         used = {a for r in places.array.values() for a in plan.axes[result][r]}
         found = {}
         for k, d in places.looked_up.items():
-            grid = plan.grids(x)[d]
+            grid = plan.chosen(x, d)
             if grid is not None and not used & set(grid.axes):
                 found[k] = grid
                 used |= set(grid.axes)
@@ -277,19 +280,23 @@ class DynamicSlice(Rule):
         x, kept = op.operands[0], self.kept(op)
         if not _few(plan, op):
             return {}
-        return {d: g for d, g in enumerate(plan.grids(x)) if d not in kept and g is not None and g is not plan.free}
+        return {d: g for d in range(len(shape_of(x))) if d not in kept and (g := plan.chosen(x, d)) is not None}
 
     def ties(self, op: ir.Operation) -> Iterable[Tie]:
         for d in self.kept(op):
             yield [(op.operands[0], d), (op.results[0], d)]
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
-        if dimension not in self.kept(op):
+        axes = plan.axes[result][dimension]
+        if dimension not in self.kept(op) or any(set(g.axes) & set(axes) for g in self.parted(plan, op).values()):
             return None
-        return plan.followed(op.operands[0], dimension, plan.axes[result][dimension])
+        return plan.followed(op.operands[0], dimension, axes)
 
     def movable(self, plan: Plan, op: ir.Operation) -> bool:
         return not self.parted(plan, op)
+
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return bool(self.parted(plan, op))
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         return dimension in self.kept(op)
@@ -382,6 +389,9 @@ class Scatter(Rule):
                 found[u] = grid
                 used |= set(grid.axes)
         return found
+
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return self._simple(op) and bool(self.summed(plan, op))
 
     def demand(self, plan: Plan, op: ir.Operation, demands: Sequence[Demand | None]) -> None:
         if not self._simple(op):

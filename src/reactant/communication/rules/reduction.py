@@ -35,10 +35,13 @@ class Reduce(Rule):
             yield [(inputs[0], d), *((v, r) for v in op.results)]
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
-        for d, r in self.kept(op).items():
-            if r == dimension:
-                return plan.followed(op.operands[0], d, plan.axes[result][dimension])
-        return None
+        kept, axes = self.kept(op), plan.axes[result][dimension]
+        if any(set(g.axes) & set(axes) for g in _reduced(plan, op, kept).values()):
+            return None
+        return plan.followed(op.operands[0], next(d for d, r in kept.items() if r == dimension), axes)
+
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return bool(_reduced(plan, op, self.kept(op)))
 
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         return True
@@ -62,9 +65,9 @@ class Reduce(Rule):
         plan, kept = program.plan, self.kept(op)
         count = len(op.results)
         inputs, inits = list(op.operands)[:count], list(op.operands)[count:]
-        known = next(r for r in op.results if plan.of(r).demand is not None)
-        windows, reduced = program.windows(known), _reduced(plan, op, kept)
-        where = plan.everyone if reduced else program.where(known)
+        known = [r for r in op.results if plan.of(r).demand is not None]
+        windows, reduced = program.joint_windows(known), _reduced(plan, op, kept)
+        where = plan.everyone if reduced else np.logical_or.reduce([program.where(r) for r in known])
         mine = {d: windows[r] for d, r in kept.items() if r in windows}
         for d, grid in reduced.items():
             mine[d] = Window(*part_of(grid, grid.owned(shape_of(inputs[0])[d])), grid.axes)
@@ -78,8 +81,8 @@ class Reduce(Rule):
         axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in reduced.values()))
         if axes:
             made = _combined(program, op, made, starts, axes)
-        return [program.result(r, m) if plan.of(r).demand is not None else Part(m, (None,) * len(shape))
-                for r, m in zip(op.results, made, strict=True)]
+        begin = tuple(windows[r].starts if r in windows else None for r in range(len(shape)))
+        return [Part(m, begin) for m in made]
 
 
 def _joined(demands: Sequence[Demand | None]) -> Demand:

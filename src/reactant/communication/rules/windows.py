@@ -11,7 +11,7 @@ from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part, between
 from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted
+from reactant.communication.planning import Plan, Wanted, part_of
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
@@ -77,7 +77,7 @@ class Windows(Rule):
             return []
         shape = shape_of(op.operands[0])
         return [d for d, s in enumerate(_sliding(op)) if s.still or s.plain and (
-            s.running(shape[d]) and self.kind(op) or s.reach < shape[d])]
+            self.kind(op) is not None if s.running(shape[d]) else s.reach < shape[d])]
 
     def kind(self, op: ir.Operation) -> str | None:
         """The op that a window is reduced by."""
@@ -103,6 +103,9 @@ class Windows(Rule):
     def movable(self, plan: Plan, op: ir.Operation) -> bool:
         return not self.ran(plan, op)
 
+    def together(self, plan: Plan, op: ir.Operation) -> bool:
+        return bool(self.ran(plan, op))
+
     def goes_round(self, op: ir.Operation, dimension: int) -> bool:
         return _sliding(op)[dimension].still
 
@@ -126,14 +129,15 @@ class Windows(Rule):
         if len(op.results) != 1:
             return super().emit(program, op)
         plan, result, (operand, init), sliding = program.plan, op.results[0], op.operands, _sliding(op)
-        windows, ran = program.windows(result), self.ran(plan, op)
+        windows, ran = self._windows(program, op), self.ran(plan, op)
         where = plan.everyone if ran else program.where(result)
         mine = {d: w if d in ran or sliding[d].still else
                 Window(w.starts - sliding[d].low, w.length + sliding[d].reach, w.axes) for d, w in windows.items()}
         x, start = program.view(operand, mine, where, frozenset(mine)), program.view(init, {}, where)
         for d, w in mine.items():
             if not sliding[d].still:
-                x = self._only_there(program, x, start, d, operand, w, d in ran)
+                x = self._only_there(program, x, start, d, shape_of(operand)[d], w,
+                                     plan.divided(result)[d] if d in ran else None)
         padding, sizes = [], []
         for d, s in enumerate(sliding):
             inside = d in windows and not s.still and d not in ran
@@ -145,14 +149,19 @@ class Windows(Rule):
             "padding": attr.integer_matrix(tuple(padding)), "window_dimensions": attr.integers(tuple(sizes))})[0]
         for d, direction in ran.items():
             made = self._with_others(program, op, made, x, start, d, direction)
-        return [program.result(result, made)]
+        return [Part(made, tuple(windows[d].starts if d in windows else None for d in range(len(sliding))))]
 
-    def _only_there(self, program: LocalProgram, x: ir.Value, start: ir.Value, d: int, operand: ir.Value, w: Window,
-                    owned: bool) -> ir.Value:
-        """A part with what a reduction begins with in place of what is not in the array, or not owned."""
-        extent, grid = shape_of(operand)[d], program.plan.divided(operand).get(d)
-        if owned:
-            grid = grid if grid is not None and grid.axes == w.axes else Grid.at_rest(program.plan.mesh, w.axes, extent)
+    def _windows(self, program: LocalProgram, op: ir.Operation) -> dict[int, Window]:
+        """What is computed of the result: of what runs, all that devices own, for the others."""
+        (result,), plan = op.results, program.plan
+        return program.windows(result) | {
+            d: Window(*part_of(g, g.owned(shape_of(result)[d])), g.axes)
+            for d, g in plan.divided(result).items() if d in self.ran(plan, op)}
+
+    def _only_there(self, program: LocalProgram, x: ir.Value, start: ir.Value, d: int, extent: int, w: Window,
+                    grid: Grid | None) -> ir.Value:
+        """A part with what a reduction begins with in place of what is not in the array, or not owned in a grid."""
+        if grid is not None:
             return only_owned(program, [x], [start], d, grid, extent, w)[0]
         if not ((w.starts < 0) | (w.starts + w.length > extent)).any():
             return x
