@@ -185,8 +185,78 @@ class Maker:
             lambda: f"np.kron({name}[:3], {other}[:4])",
             lambda: f"np.searchsorted(np.sort({name}), {other})",
             lambda: f"np.rot90({name}, {k})",
+            *[self.looked_up] * 4,
+            lambda: f"np.take_along_axis({name}, np.argsort({name}, axis={d}, kind='stable'), axis={d})",
+            lambda: f"np.argsort({name}, axis={self.one([str(d), 'None'])}, kind='stable')",
+            lambda: f"np.cumsum(np.flip({name}, {d}), axis={self.int(0, x.ndim - 1)})",
+            lambda: f"np.flip(np.cumsum(np.flip({name}, {d}), axis={d}), {d}) - {self.like(name)}",
+            lambda: f"np.cumprod(np.clip({name}, -1, 1), axis={d})",
+            lambda: f"np.maximum.accumulate({name}, axis={d})",
+            lambda: f"np.round(np.fft.fft({name}, axis={d}).real * 4 + 0.013) / 4",
+            lambda: f"np.round(np.fft.irfft(np.fft.rfft({name}, axis={d}), {x.shape[d]}, axis={d}) * 4 + 0.013) / 4",
+            lambda: f"np.median({name}, axis={d})",
+            lambda: f"np.sort({name}, axis=None)[{self.slice(0)}]",
+            lambda: f"{name}[::-1] + np.flip({self.var(shape=x.shape)}, {d})",
+            lambda: f"{name}.astype(np.{self.one(['int8', 'uint8', 'bool', 'complex128'])})",
+            lambda: f"np.bincount(np.abs({name}.real).ravel().astype(int) % 7, minlength=7)",
+            self.in_places, self.in_places, self.in_places,
         ]
         return self.one(choices)()
+
+    def positions(self, n, many=None):
+        """Integers in [0, n): known before the run, or not."""
+        many, other = many or self.int(1, 9), self.var(1)
+        if self.chance(0.4):
+            return f"(np.arange({many}) * {self.int(0, 5)} + {self.int(0, 5)}) % {max(n, 1)} - {self.one([0, n])}"
+        return f"np.abs({other}.real).ravel()[:{many}].astype(int) % {max(n, 1)}"
+
+    def looked_up(self):
+        """What is at places that only the run knows, of one dimension, of two, or row by row."""
+        name = self.var(1)
+        x = self.known[name]
+        d, n = self.int(0, x.ndim - 1), x.shape
+        lead = ":, " * d
+        return self.one([
+            lambda: f"{name}[{lead}{self.positions(n[d])}]",
+            lambda: f"{name}[{lead}{self.positions(n[d])}] * 2",
+            lambda: f"{name}[({self.positions(n[0])})[:, None], {self.positions(n[1])}]",
+            lambda: f"{name}[{self.positions(n[0], 5)}, {self.positions(n[1], 5)}]",
+            lambda: f"{name}[np.arange({n[0]}), {name}.argmax(1)]",
+            lambda: f"{name}[{name}.argmin(0), np.arange({n[1]})]",
+            lambda: f"{name}[:, np.arange({n[1]}), {name}.argmax(2)[0] * 0 + {self.int(0, 1)}]",
+            lambda: f"np.take_along_axis({name}, {name}.argmax(axis={d}, keepdims=True), axis={d})",
+            lambda: f"np.take({name}, {self.positions(n[d])}, axis={d}, mode='wrap')",
+            lambda: f"np.take({name}, {self.positions(x.size)}, mode='clip')",
+            lambda: f"{name}[int(np.abs({self.var(1)}.real).sum()) % {max(n[0], 1)}] + {self.int(1, 2)}",
+        ])()
+
+    def made_together(self, name):
+        """Something of a variable's shape, or that broadcasts to it, that devices make together."""
+        x = self.known[name]
+        d = self.int(0, x.ndim - 1)
+        return self.one([
+            f"{name}.{self.one(['sum', 'max', 'min', 'any', 'argmax'])}(axis={d}, keepdims=True)",
+            f"np.cumsum({name}, axis={d})", f"np.sort({name}, axis={d})",
+            f"({name}[:1] @ {name}.T)[0] @ {name}",
+            f"np.take({name}, np.arange({x.shape[d]}) // 2, axis={d})",
+            f"np.flip(np.cumsum(np.flip({name}, {d}), {d}), {d})",
+            f"{name}[int(np.abs({name}[..., :1].real).sum()) % {max(len(x), 1)}]",
+            f"np.roll({name}, {self.int(1, 9)})",
+        ])
+
+    def in_places(self):
+        """Only some of what is made together, here and there."""
+        name = self.var(1)
+        x = self.known[name]
+        made = f"({name} * {self.made_together(name)})"
+        return f"np.where({self.corner(x)}, {made}, np.where({self.corner(x)}, {made}, {name}))"
+
+    def corner(self, x):
+        """A mask of few elements."""
+        d, e = (self.int(0, x.ndim - 1) for _ in range(2))
+        tests = [f"(np.arange({x.shape[k]}) == {self.int(0, max(x.shape[k] - 1, 0))})"
+                 f"[{', '.join([':'] + ['None'] * (x.ndim - k - 1))}]" for k in (d, e)]
+        return " & ".join(tests)
 
     def padded(self):
         name = self.var(1)
@@ -221,7 +291,7 @@ class Maker:
         d, k = self.int(0, x.ndim - 1), self.int(1, 3)
         lead = ":, " * d
         n = x.shape[d]
-        index = self.index(x)
+        index, other = self.index(x), self.index(x)
         return self.one([
             lambda: f"{name}[{index}] = {self.int(-3, 3)}",
             lambda: f"{name}[{index}] {self.one(['+=', '-=', '='])} {self.like(name)}",
@@ -244,6 +314,18 @@ class Maker:
                     f"{name}[{lead}k] = {self.var(shape=x.shape)}[{lead}{self.int(0, 1)}]",
             lambda: f"k = int(np.abs({self.var(1)}.real).sum()) % {max(n - k, 1)}; "
                     f"{name}[{lead}0] = {self.var(shape=x.shape)}[{lead}k + {self.int(0, 1)}]",
+            *[lambda: f"at = {self.positions(n)}; {name}[{lead}at] {self.one(['=', '+=', '*='])} {self.int(1, 5)}"] * 2,
+            lambda: f"at = {self.positions(n)}; np.{self.one(['add', 'subtract', 'maximum', 'minimum'])}.at({name}, "
+                    f"({lead}at), {self.int(1, 5)})",
+            lambda: f"np.add.at({name}, {self.positions(n, len(x)) if not d else ...}, {self.var(shape=x.shape)})",
+            lambda: f"np.add.at({name}, ({self.positions(n, 6)}, {self.positions(x.shape[1], 6)}), np.arange(6))",
+            lambda: f"{name}[np.arange({len(x)}), {name}.argmax(1)] = {self.int(1, 5)}",
+            lambda: f"{name}[{self.positions(n, 6)}, {self.positions(x.shape[1], 6)}] += 1",
+            lambda: f"np.put_along_axis({name}, {name}.argmax(axis={d}, keepdims=True), {self.int(1, 4)}, axis={d})",
+            lambda: f"p = {name} * {self.made_together(name)}; {name}[{index}] = p[{index}]; "
+                    f"{name}[{other}] = p[{other}]",
+            lambda: f"p = {name} * {self.made_together(name)}; {name}[{index}] = p[{index}]; "
+                    f"{name}[{other}] = p[{other}]",
         ])()
 
     def held(self, name):
@@ -262,6 +344,11 @@ class Maker:
             lambda: f"{name} = np.concatenate([{name}[1:], {name}[:1]])",
             lambda: f"{name} = np.pad({name}[1:-1], {((1, 1), *((0, 0),) * (x.ndim - 1))}, mode='edge')",
             lambda: f"{name} = {name} + {name}.sum(axis={d}, keepdims=True)",
+            lambda: f"{name} = np.sort({name}, axis={d})",
+            lambda: f"{name} = np.take({name}, {self.positions(x.shape[d], x.shape[d])}, axis={d})",
+            lambda: f"{name}[i] = {name}[i - 1] + {self.var(shape=x.shape)}[i]",
+            lambda: f"{name}[{':, ' * d}count] += {name}[{':, ' * d}count - 1]",
+            lambda: f"{name} = np.flip(np.cumsum(np.flip({name}, {d}), axis={d}), {d})",
         ])()
 
     def try_lines(self, lines, carried=False):
@@ -274,7 +361,7 @@ class Maker:
                 exec("\n".join(lines), {"np": np, "n": 3}, state)
         except Exception as error:
             raise Rejected from error
-        state = {n: np.asarray(x) for n, x in state.items() if n not in ("i", "k", "count")}
+        state = {n: np.asarray(x) for n, x in state.items() if n not in ("i", "k", "count", "at", "p")}
         for x in state.values():
             if x.size > MOST or x.ndim > 4 or x.dtype.kind not in "fciub":
                 raise Rejected
@@ -358,7 +445,7 @@ class Maker:
             try:
                 lines += self.statement()
                 wanted -= 1
-            except Rejected:
+            except (Rejected, IndexError):
                 pass
         returned = [n for n in self.known if n not in names or self.chance(0.4)][-5:] or [names[0]]
         source = f"def f({', '.join(names)}, n):\n" + "".join(f"    {line}\n" for line in lines) + \

@@ -338,7 +338,7 @@ def part_of(grid: Grid, span: Span) -> tuple[np.ndarray, int]:
     starts = grid.begin - int((grid.begin - span.low)[some].max())
     length, least = int((span.high - starts)[some].max()), int((span.high - span.low).max())
     starts, length = (np.where(some, span.low, grid.begin), least) if length > 2 * least + SMALL else (starts, length)
-    # those who need nothing look near by: after a few reshapes and slices of slices blocks lie millions of elements away
+    # those who need nothing look near by: after a few reshapes and slices blocks lie millions of elements away
     first, last, far = starts[some].min(), starts[some].max(), (length + SMALL) * len(starts)
     return np.where(some, starts, np.clip(starts, first - far, last + far)), length
 
