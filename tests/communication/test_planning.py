@@ -36,10 +36,11 @@ def deposited(a):
 
 TOGETHER = {
     "sum": lambda a: a.sum(0), "max": lambda a: a.max(0), "product": lambda a: a.prod(0),
-    "any": lambda a: (a > 1).any(0), "argmax": lambda a: a.argmax(0), "dot": lambda a: np.cos(a[:, 0]) @ a, "looked up": lambda a: a[FEW][1],
-    "row": lambda a: a[int(abs(a[0, 0]) * 10) % 9], "deposited": deposited, "sort": lambda a: np.sort(a, 0),
-    "running": lambda a: np.cumsum(a, 0), "running along rows": lambda a: np.cumsum(a, 1),
-    "transform": lambda a: np.fft.fft(a, axis=0).real, "gathered beside": lambda a: (a + a.T[:, :1].T @ a.T @ a)[0],
+    "any": lambda a: (a > 1).any(0), "argmax": lambda a: a.argmax(0), "dot": lambda a: np.cos(a[:, 0]) @ a,
+    "looked up": lambda a: a[FEW][1], "row": lambda a: a[int(abs(a[0, 0]) * 10) % 9], "deposited": deposited,
+    "sort": lambda a: np.sort(a, 0), "running": lambda a: np.cumsum(a, 0),
+    "running along rows": lambda a: np.cumsum(a, 1), "transform": lambda a: np.fft.fft(a, axis=0).real,
+    "gathered beside": lambda a: (a + a.T[:, :1].T @ a.T @ a)[0],
 }
 
 
