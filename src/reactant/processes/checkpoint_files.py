@@ -223,7 +223,7 @@ def _read(directory: Path, told: dict[str, Any], like: Any) -> Any:
     if not isinstance(place, NamedSharding):
         made = jax.device_put(part(tuple(slice(0, n) for n in shape)), place)
         return DeviceArray(made) if isinstance(like, DeviceArray) else made
-    made = shards.from_callback(part, shape, dtype, place)
+    made = shards.from_callback(part, dtype, shape, place)
     if isinstance(like, (DeviceArray, NamedSharding)):
         return DeviceArray(made, shape)
     return made if made.shape == shape else shards.without_padding(made, shape)
