@@ -29,7 +29,7 @@ from reactant.communication.traffic import Traffic
 from reactant.errors import ReactantError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import nbytes, shape_of
 from reactant.records import dataclass
 from reactant.runtime.meshes import axes_of
 
@@ -155,7 +155,7 @@ class _Search:
         self.machine: Machine = machine_of(device.device_kind, device.platform)
         block = modules.function(self.source).regions[0].blocks[0]
         self.shapes = [shape_of(a) for a in block.arguments]
-        self.bytes = [size(shape_of(a)) * dtype_of(a).itemsize for a in block.arguments]
+        self.bytes = [nbytes(a) for a in block.arguments]
         results = list(block.operations)[-1].operands
         self.fixed: Given = tuple(_ours(s, len(shape)) for s, shape in
                                   zip(placement.arguments, self.shapes, strict=True))

@@ -19,7 +19,7 @@ from reactant.communication.blocks import Demand, Grid, Span, positions
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import MeshShape
 from reactant.ir import modules, ops
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import nbytes, shape_of
 from reactant.loopnests.worth import HOLDERS
 from reactant.records import dataclass
 
@@ -321,12 +321,8 @@ def _grows(plan: Plan, value: ir.Value) -> bool:
     op = ops.maker(value)
     if op is None or op.name not in REARRANGE | ops.ELEMENTWISE:
         return False
-    taken = sum(_nbytes(v) for v in op.operands if any(g is not None for g in plan.grids(v)))
-    return taken < _nbytes(value) or op.name in REARRANGE and taken == _nbytes(value)
-
-
-def _nbytes(value: ir.Value) -> int:
-    return size(shape_of(value)) * dtype_of(value).itemsize
+    taken = sum(nbytes(v) for v in op.operands if any(g is not None for g in plan.grids(v)))
+    return taken < nbytes(value) or op.name in REARRANGE and taken == nbytes(value)
 
 
 def part_of(grid: Grid, span: Span) -> tuple[np.ndarray, int]:

@@ -17,7 +17,7 @@ from reactant.ir.context import building
 from reactant.ir.induction import trips
 from reactant.ir.locations import file_and_line
 from reactant.ir.modules import function
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, nbytes
 from reactant.records import dataclass
 
 COLLECTIVES = frozenset(f"stablehlo.{name}" for name in (
@@ -132,7 +132,7 @@ class _Counted:
 
 
 def _collective(op: ir.Operation) -> Collective:
-    given = sum(_bytes(x) for x in op.operands)
+    given = sum(nbytes(x) for x in op.operands)
     kind, line = op.name.removeprefix("stablehlo."), file_and_line(op.location)
     if kind == "collective_permute":
         pairs = attr.elements(op.attributes["source_target_pairs"])
@@ -146,10 +146,6 @@ def _collective(op: ir.Operation) -> Collective:
     return Collective(kind, line, 1, group, each, each * group * count)
 
 
-def _bytes(value: ir.Value) -> float:
-    return float(size(shape_of(value)) * dtype_of(value).itemsize)
-
-
 def _held(block: ir.Block) -> float:
     """The most bytes that are in memory at once: what a block is given, and of what it computes what is stored, from
     where it is made to where it is last read."""
@@ -159,10 +155,10 @@ def _held(block: ir.Block) -> float:
     for place, op in enumerate(written):
         for value in _read(op):
             last[value] = place
-    now = most = sum(_bytes(a) for a in block.arguments if isinstance(a.type, ir.RankedTensorType))
+    now = most = float(sum(nbytes(a) for a in block.arguments if isinstance(a.type, ir.RankedTensorType)))
     ends: dict[int, float] = {}
     for place, op in enumerate(written):
-        made = sum(_bytes(r) for r in op.results if op.name not in traffic.FUSED or r in returned)
+        made = sum(nbytes(r) for r in op.results if op.name not in traffic.FUSED or r in returned)
         inside = max((_held(region.blocks[0]) for region in op.regions
                       if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case")), default=0.0)
         most = max(most, now + max(made, inside))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from jaxlib.mlir import ir
 
 from reactant.differentiate.values import reads
-from reactant.ir.types import shape_and_dtype, size
+from reactant.ir.types import nbytes
 
 DEAR = {f"stablehlo.{n}" for n in ("dot_general", "convolution", "while", "sort", "fft", "cholesky", "custom_call",
                                    "triangular_solve", "reduce_window", "select_and_scatter", "scatter", "if", "case",
@@ -23,12 +23,6 @@ DEAR = {f"stablehlo.{n}" for n in ("dot_general", "convolution", "while", "sort"
 INFINITE = 1 << 60
 BORDERS = 8
 """How many times smaller than a part of a carried value its rest is for all of it to be kept in its place."""
-
-
-def nbytes(value: ir.Value) -> int:
-    """Bytes of a value's type."""
-    shape, dtype = shape_and_dtype(value.type)
-    return size(shape) * dtype.itemsize
 
 
 class Cut:

@@ -9,11 +9,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import LOOP, block_ops, blocks_of
-from reactant.differentiate.caches import nbytes
 from reactant.differentiate.loops import AGAIN, LARGE, MOST, NUMBER, Carried, bound_of
 from reactant.differentiate.replay import SLOTS
 from reactant.ir import modules, ops
 from reactant.ir.induction import Trips, trips
+from reactant.ir.types import nbytes
 from reactant.records import dataclass
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,

@@ -13,14 +13,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import BRANCHES, LOOP, block_ops, blocks_of
-from reactant.differentiate.caches import nbytes
 from reactant.differentiate.forward import finish, new_function
 from reactant.differentiate.loops import LARGE, LoopScope
 from reactant.differentiate.values import Aliases, Main, anchor, drop_dead, replace, stand_in
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.induction import trips
-from reactant.ir.types import tensor_type
+from reactant.ir.types import nbytes, tensor_type
 
 
 def divided(module: ir.Module, extra: int) -> ir.Module:

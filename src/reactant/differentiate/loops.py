@@ -8,11 +8,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops, blocks_of
-from reactant.differentiate.caches import DEAR, Cut, nbytes
+from reactant.differentiate.caches import DEAR, Cut
 from reactant.differentiate.values import Aliases, Scope, behind
 from reactant.ir import modules, ops
 from reactant.ir.induction import Counter, Trips, counters, trips
-from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
+from reactant.ir.types import dtype_of, nbytes, shape_and_dtype, shape_of
 from reactant.records import dataclass
 
 AGAIN = "reactant.again"

@@ -119,6 +119,12 @@ def size(shape: Sequence[int]) -> int:
     return total
 
 
+def nbytes(value: ir.Value) -> int:
+    """Bytes of a value of ranked tensor type."""
+    shape, dtype = shape_and_dtype(value.type)
+    return size(shape) * dtype.itemsize
+
+
 def is_float(dtype: np.dtype) -> bool:
     """Real floating point, ml_dtypes included."""
     return np.dtype(dtype).kind == "f" or np.dtype(dtype) in _ML_FLOATS

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import modules
 from reactant.ir.induction import trips
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, nbytes, shape_of, size
 from reactant.kernels.dry_run import DIVERGENT, UNKNOWN_TURNS
 from reactant.loopnests.supported import compiles, product_extents
 
@@ -74,7 +74,7 @@ def tensor_work(module: ir.Module, turns: float | None = None) -> dict[str, floa
     block = modules.function(module).regions[0].blocks[0]
     _Counting(work, UNKNOWN_TURNS * DIVERGENT if turns is None else turns).block(block, 1, "")
     end = block.operations[-1]
-    work["result"] += sum(size(shape_of(v)) * dtype_of(v).itemsize for v in end.operation.operands)
+    work["result"] += sum(map(nbytes, end.operation.operands))
     return work
 
 

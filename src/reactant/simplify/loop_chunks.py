@@ -17,7 +17,7 @@ from reactant.batching.raised import Raised
 from reactant.batching.raising import Plan
 from reactant.batching.roles import Count
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, nbytes
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.loop_maps import FREE, pays
 from reactant.simplify.loops import BODY, counted
@@ -83,7 +83,7 @@ def _bytes_of_turn(plan: Plan) -> int:
     raised = Raised(plan, plan.leaving)
     needed = plan.behind([*raised.needs, *(v for i in raised.shifted for v in plan.roles[i].needs)])[0]
     body = [child for op in needed for child in (op, *inside(op)) if child.name not in FREE]
-    return max((size(shape_of(r)) * dtype_of(r).itemsize for op in body for r in op.results
+    return max((nbytes(r) for op in body for r in op.results
                 if r in raised.spread.batched), default=0)
 
 

@@ -17,7 +17,7 @@ from reactant.batching.raised import Raised
 from reactant.batching.raising import Plan
 from reactant.batching.roles import Count, Recurrent, Written
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, nbytes, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users
 from reactant.simplify.loop_maps import BATCH_BYTES, PRODUCTS
 from reactant.simplify.loops import BODY, CONDITION
@@ -61,10 +61,6 @@ def turn_number(plan: Plan, argument: ir.Value, role: Count) -> ir.Value:
     start = plan.inits[role.index] if counter.start is None else counter.start
     turn = argument if isinstance(start, int) and start == 0 else ops.subtract(argument, start)
     return turn if counter.step == 1 else ops.divide(turn, counter.step)
-
-
-def _bytes(value: ir.Value) -> int:
-    return size(shape_of(value)) * dtype_of(value).itemsize
 
 
 def counter_of(plan: Plan) -> Count:
@@ -121,7 +117,7 @@ def while_lifts_products(site: Site):
     counts = {a for a, i in plan.number.items() if isinstance(plan.roles[i], Count)}
     chosen = [op for op in plan.body if _by_matrix(op, site.op, LIFTED_MATRIX) and users(op.results[0])
               and _few_rows(op, site.op)
-              and plan.count * _bytes(op.results[0]) <= BATCH_BYTES
+              and plan.count * nbytes(op.results[0]) <= BATCH_BYTES
               and (needed := plan.behind(op.operands)[1]) and needed <= counts]
     if not chosen:
         return None
@@ -168,7 +164,7 @@ def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
     cut = [v for v in dict.fromkeys(v for op in later for v in reads(op)) if v not in made and (
         v in recurrent or v in plan.owner and plan.behind([v])[1] & recurrent)]
     written = size(role.windows[0].sizes)
-    little = sum(size(shape_of(v)) for v in cut) <= 4 * written and plan.count * sum(map(_bytes, cut)) <= BATCH_BYTES
+    little = sum(size(shape_of(v)) for v in cut) <= 4 * written and plan.count * sum(map(nbytes, cut)) <= BATCH_BYTES
     return cut if little else []
 
 

@@ -20,7 +20,7 @@ from reactant.batching.raising import Plan
 from reactant.batching.roles import Count, Extreme, Latch, Reduced, Role, Scattered, Written
 from reactant.ir import ops
 from reactant.ir.induction import counters
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, nbytes, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.loop_places import place_of
 from reactant.simplify.loops import counted, without_carried
@@ -66,8 +66,8 @@ def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
     added = set() if not plan.turns.exact else {v for i in indices for v in added_products(plan, plan.roles[i])}
     values = [r for op in body for r in op.results if r in raised.spread.batched and r not in added]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
-    limit = max(BATCH_BYTES, 4 * max(map(_nbytes, arrays), default=0))
-    if any(_nbytes(v) * count > limit for v in values) or count * INDEX_BYTES > limit:
+    limit = max(BATCH_BYTES, 4 * max(map(nbytes, arrays), default=0))
+    if any(nbytes(v) * count > limit for v in values) or count * INDEX_BYTES > limit:
         return False
     return all(_masks_little(op, raised.spread) for op in inner) and not any(
         _overflows(plan.roles[i], raised.spread, plan) for i in indices)
@@ -124,10 +124,6 @@ def _comes_first(loop: ir.Operation) -> bool:
         return True
     plan = Plan.of(loop)
     return plan is not None and plan.whole and pays(plan, plan.leaving)
-
-
-def _nbytes(value: ir.Value) -> int:
-    return size(shape_of(value)) * dtype_of(value).itemsize
 
 
 def _masks_little(loop: ir.Operation, spread: Spread) -> bool:

@@ -16,7 +16,7 @@ from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
 from reactant.batching.raising import Plan
 from reactant.batching.roles import Recurrent, Reduced
-from reactant.ir.types import dtype_of, shape_of, size
+from reactant.ir.types import dtype_of, nbytes
 from reactant.rewrite import Site, defined_in, pure, rewrite
 from reactant.simplify.loop_lifting import deferred, plan_of
 from reactant.simplify.loop_maps import BATCH_BYTES, HEAVY, added_products
@@ -35,7 +35,7 @@ def _sums(plan: Plan, site: Site) -> list[int]:
 
 
 def _bytes(values: Iterable[ir.Value]) -> int:
-    return sum(size(shape_of(v)) * dtype_of(v).itemsize for v in values)
+    return sum(map(nbytes, values))
 
 
 class _Kept:

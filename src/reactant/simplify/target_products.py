@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, real_dtype, shape_of, size
+from reactant.ir.types import dtype_of, nbytes, real_dtype, shape_of, size
 from reactant.loopnests import product_calls
 from reactant.rewrite import Site, defined_in, one_of, producer, rewrite, variables
 from reactant.rewrite.pattern import Template
@@ -167,7 +167,7 @@ def transposed_factor(site: Site):
 
 def _is_too_big(x: ir.Value, columns: int) -> bool:
     """Whether a transposed copy of a factor costs more than it saves."""
-    size_, computed = size(shape_of(x)) * dtype_of(x).itemsize, not isinstance(x.owner, ir.Block)
+    size_, computed = nbytes(x), not isinstance(x.owner, ir.Block)
     if dtype_of(x).itemsize == 4 and computed:
         return size_ > MOST_COMPUTED
     return size_ > MOST_TURNED and (computed or columns < MANY)
