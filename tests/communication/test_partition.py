@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.communication import emission
 from reactant.communication.traffic import traffic
 from tests.support import assert_same
 
-pytestmark = pytest.mark.devices8
+pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
 
 MESHES = {"8": {"x": 8}, "4x2": {"x": 4, "y": 2}, "2x2x2": {"x": 2, "y": 2, "z": 2}}
-
-
-@pytest.fixture(autouse=True)
-def poison(monkeypatch):
-    """What nobody may look at would be seen."""
-    monkeypatch.setattr(emission, "anything", lambda dtype: {"f": np.nan, "c": np.nan, "b": True}.get(dtype.kind, 77))
 
 
 def rolls(x):

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.communication.blocks import Grid
 from reactant.communication.declare import rule_of
 from reactant.communication.emission import Part, Writer, cut
 from reactant.communication.exchange import Moving, exchange, gathered
-from reactant.communication.planning import Box, Plan, whole, within
+from reactant.communication.planning import Box, Plan, part_of, whole, within
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
@@ -24,6 +25,11 @@ class Window:
     starts: np.ndarray
     length: int
     axes: tuple[str, ...]
+
+
+def owned_window(grid: Grid, extent: int) -> Window:
+    """Where the parts of a dimension are that devices own."""
+    return Window(*part_of(grid, grid.owned(extent)), grid.axes)
 
 
 class LocalProgram:

@@ -140,6 +140,10 @@ class Plan:
             grids[dimension] = self.at_rest(value)[dimension]
         return grids[dimension]
 
+    def across(self, grids: Mapping[int, Grid]) -> tuple[str, ...]:
+        """The axes of the mesh that some of these blocks are divided by."""
+        return self.mesh.ordered(a for g in grids.values() for a in g.axes)
+
     def place(self, value: ir.Value, grids: list[Grid | None]) -> None:
         self.placed[value] = Placed(grids)
 

@@ -6,7 +6,7 @@ Sharded dimensions are divided into blocks of equal size, the last of which may 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from reactant.records import dataclass
@@ -40,6 +40,10 @@ class MeshShape:
             for name, size in zip(reversed(self.names), reversed(self.sizes), strict=True):
                 rest, found[name] = divmod(rest, size)
             yield found
+
+    def ordered(self, axes: Iterable[str]) -> tuple[str, ...]:
+        """Axes in the order of the mesh."""
+        return tuple(sorted(set(axes), key=self.names.index))
 
     def number(self, coordinates: dict[str, int]) -> int:
         """The number of the device at these coordinates."""

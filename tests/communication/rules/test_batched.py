@@ -7,7 +7,7 @@ from jax import lax
 import reactant
 from tests.communication.rules.on_meshes import WAYS, check, on_mesh
 
-pytestmark = pytest.mark.devices8
+pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
 
 RANDOM = np.random.default_rng(0)
 ARRAYS = [RANDOM.normal(size=s) for s in ((64, 48), (61, 53), (10, 37, 23), (3, 64), (1, 40))]

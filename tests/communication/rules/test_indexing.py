@@ -4,7 +4,7 @@ import pytest
 
 from tests.communication.rules.on_meshes import WAYS, check
 
-pytestmark = pytest.mark.devices8
+pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
 
 RANDOM = np.random.default_rng(0)
 TABLE = RANDOM.normal(size=(4096, 6))

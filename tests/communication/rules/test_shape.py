@@ -4,7 +4,7 @@ import pytest
 
 from tests.communication.rules.on_meshes import WAYS, check
 
-pytestmark = pytest.mark.devices8
+pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
 
 RANDOM = np.random.default_rng(0)
 ARRAYS = [RANDOM.normal(size=s) for s in ((64, 48), (61, 53), (40, 24, 6), (97,))]

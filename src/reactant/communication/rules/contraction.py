@@ -9,8 +9,8 @@ from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part
-from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted, part_of, wanted_like
+from reactant.communication.local_program import LocalProgram, owned_window
+from reactant.communication.planning import Plan, Wanted, wanted_like
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import ops
@@ -96,14 +96,14 @@ class Product(Rule):
         for factor, places, own in zip(op.operands, self.places(op), sums, strict=True):
             mine = {d: windows[r] for d, r in places.items() if r in windows}
             for d, grid in own.items():
-                mine[d] = Window(*part_of(grid, grid.owned(shape_of(factor)[d])), grid.axes)
+                mine[d] = owned_window(grid, shape_of(factor)[d])
             x = program.view(factor, mine, where, frozenset(mine))
             for d, grid in own.items():
                 zero = ops.constant(0, dtype_of(x), ())
                 (x,) = only_owned(program, [x], [zero], d, grid, shape_of(factor)[d], mine[d])
             factors.append(x)
         (made,) = program.clone(op, factors, [program.local_shape(result, windows)])
-        axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in sums[0].values()))
+        axes = plan.across(sums[0])
         if axes:
             made = program.w.combined(made, "add", axes)
         return [program.result(result, made)]

@@ -9,8 +9,8 @@ from reactant.communication.axes import Tie, terminator
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, alike, rule
 from reactant.communication.emission import Part
-from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted, part_of
+from reactant.communication.local_program import LocalProgram, Window, owned_window
+from reactant.communication.planning import Plan, Wanted
 from reactant.ir import creation
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
@@ -23,7 +23,7 @@ def want_owned(plan: Plan, value: ir.Value, like: ir.Value) -> None:
 
 def owned_windows(plan: Plan, value: ir.Value) -> dict[int, Window]:
     """Where the parts are that devices own of a value."""
-    return {d: Window(*part_of(g, g.owned(shape_of(value)[d])), g.axes) for d, g in plan.divided(value).items()}
+    return {d: owned_window(g, shape_of(value)[d]) for d, g in plan.divided(value).items()}
 
 
 @rule("while")

@@ -15,8 +15,8 @@ from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part, between, padded
-from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted, made_anywhere, part_of, wanted_like
+from reactant.communication.local_program import LocalProgram, owned_window
+from reactant.communication.planning import Plan, Wanted, made_anywhere, wanted_like
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import ops
@@ -223,7 +223,7 @@ class Gather(Rule):
         turned = frozenset(mine)
         for k, grid in parted.items():
             d = places.looked_up[k]
-            mine[d] = Window(*part_of(grid, grid.owned(shape_of(x)[d])), grid.axes)
+            mine[d] = owned_window(grid, shape_of(x)[d])
         array = program.view(x, mine, where, turned)
         theirs = {d: windows[r] for d, r in places.batch.items() if r in windows}
         at = program.view(indices, theirs, where, frozenset(theirs))
@@ -262,7 +262,7 @@ class Gather(Rule):
                 parted: Mapping[int, Grid]) -> ir.Value:
         """What devices have looked up in their parts, in one."""
         along = [r for _, r in sorted(_gather_places(op).batch.items())]
-        axes = tuple(a for a in program.plan.mesh.names if any(a in g.axes for g in parted.values()))
+        axes = program.plan.across(parted)
         return program.w.united(made, ops.broadcast_in_dim(own, shape_of(made), along), axes)
 
 
@@ -314,7 +314,7 @@ class DynamicSlice(Rule):
     def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
         plan, result, (x, *given), parted = program.plan, op.results[0], op.operands, self.parted(program.plan, op)
         windows, where = program.windows(result), plan.everyone if parted else program.where(result)
-        mine = windows | {d: Window(*part_of(g, g.owned(shape_of(x)[d])), g.axes) for d, g in parted.items()}
+        mine = windows | {d: owned_window(g, shape_of(x)[d]) for d, g in parted.items()}
         made = program.view(x, mine, where, frozenset(windows))
         shape, starts, own = program.local_shape(result, windows), [], None
         for d, each in enumerate(given):
@@ -331,7 +331,7 @@ class DynamicSlice(Rule):
                 at = ops.clamp(0, ops.add(ops.subtract(at, first), length), held + length)
             starts.append(ops.constant(0, np.int64) if d in windows else at)
         made = ops.dynamic_slice(made, starts, shape)
-        axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in parted.values()))
+        axes = plan.across(parted)
         return [program.result(result, made if own is None else program.w.united(made, own, axes))]
 
 
@@ -414,7 +414,7 @@ class Scatter(Rule):
         plan, result, (x, indices, updates) = program.plan, op.results[0], op.operands
         windows, places, summed = program.windows(result), _scatter_places(op), self.summed(plan, op)
         where = plan.everyone if summed else program.where(result)
-        parts = {u: Window(*part_of(g, g.owned(shape_of(updates)[u])), g.axes) for u, g in summed.items()}
+        parts = {u: owned_window(g, shape_of(updates)[u]) for u, g in summed.items()}
         mine = parts | {u: windows[d] for d, u in places.array.items() if d in windows}
         base, new = program.view(x, windows, where), program.view(updates, mine, where)
         at = program.view(indices, {i: mine[u] for i, u in places.batch.items() if u in mine}, where)
@@ -423,7 +423,7 @@ class Scatter(Rule):
             (at,) = only_owned(program, [at], [nowhere], along, grid, shape_of(updates)[u], parts[u])
         at = _shifted(at, places.vector, {k: program.w.table(windows[d].starts) for k, d in
                                           (places.counted | places.looked_up).items() if d in windows})
-        axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in summed.values()))
+        axes = plan.across(summed)
         if axes:
             first = np.logical_and.reduce([g.first for g in summed.values()])
             own = ops.compare(program.w.table(first), 1, "EQ")

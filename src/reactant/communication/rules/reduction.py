@@ -10,8 +10,8 @@ from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part, between, cut, padded
-from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted, part_of, wanted_like
+from reactant.communication.local_program import LocalProgram, Window, owned_window
+from reactant.communication.planning import Plan, Wanted, wanted_like
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.bounds import combined_by
@@ -70,7 +70,7 @@ class Reduce(Rule):
         where = plan.everyone if reduced else np.logical_or.reduce([program.where(r) for r in known])
         mine = {d: windows[r] for d, r in kept.items() if r in windows}
         for d, grid in reduced.items():
-            mine[d] = Window(*part_of(grid, grid.owned(shape_of(inputs[0])[d])), grid.axes)
+            mine[d] = owned_window(grid, shape_of(inputs[0])[d])
         starts = [program.view(init, {}, where) for init in inits]
         parts = [program.view(x, mine, where, frozenset(mine)) for x in inputs]
         for d, grid in reduced.items():
@@ -78,7 +78,7 @@ class Reduce(Rule):
         gone = attr.decode(op.attributes["dimensions"])
         shape = tuple(n for d, n in enumerate(shape_of(parts[0])) if d not in gone)
         made = program.clone(op, [*parts, *starts], [shape] * count)
-        axes = tuple(a for a in plan.mesh.names if any(a in g.axes for g in reduced.values()))
+        axes = plan.across(reduced)
         if axes:
             made = _combined(program, op, made, starts, axes)
         begin = tuple(windows[r].starts if r in windows else None for r in range(len(shape)))

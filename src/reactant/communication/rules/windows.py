@@ -10,8 +10,8 @@ from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part, between
-from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted, part_of
+from reactant.communication.local_program import LocalProgram, Window, owned_window
+from reactant.communication.planning import Plan, Wanted
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
@@ -155,7 +155,7 @@ class Windows(Rule):
         """What is computed of the result: of what runs, all that devices own, for the others."""
         (result,), plan = op.results, program.plan
         return program.windows(result) | {
-            d: Window(*part_of(g, g.owned(shape_of(result)[d])), g.axes)
+            d: owned_window(g, shape_of(result)[d])
             for d, g in plan.divided(result).items() if d in self.ran(plan, op)}
 
     def _only_there(self, program: LocalProgram, x: ir.Value, start: ir.Value, d: int, extent: int, w: Window,
