@@ -1,7 +1,11 @@
 """Gathers and scatters at run-time places: what is looked up, written and added by several devices."""
 import numpy as np
 import pytest
+from jaxlib.mlir import ir
 
+from reactant.communication.rules.indexing import _counts
+from reactant.ir import ops
+from reactant.ir.context import building
 from tests.communication.rules.on_meshes import WAYS, check
 
 pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
@@ -93,6 +97,18 @@ CASES = {       # function, array, KiB that may be sent where rows are divided b
     "along rows": (along_rows, FIELD, 11), "beside a border": (beside_a_border, FIELD, 1),
     "slices": (slices, FIELD, 32), "searched": (searched, FIELD, 170), "recurrence": (recurrence, FIELD, 170),
 }
+
+
+@pytest.mark.parametrize(("make", "along"), [
+    (lambda: ops.broadcast_in_dim(ops.iota((7,), np.int64, 0), (7, 5), (0,)), 0),
+    (lambda: ops.broadcast_in_dim(ops.iota((1, 5), np.int64, 0), (7, 5), (0, 1)), None),
+    (lambda: ops.reshape(ops.convert(ops.iota((7,), np.int32, 0), np.int64), (1, 7, 1)), 1),
+    (lambda: ops.constant(np.arange(5)[None, :] + np.zeros((3, 1), int)), 1),
+    (lambda: ops.constant(np.array([0, 2, 1])), None),
+], ids=["rows", "one row, everywhere", "reshaped", "constant", "another order"])
+def test_what_counts(make, along):
+    with building(), ir.InsertionPoint(ir.Module.create().body):
+        assert _counts(make()) == along
 
 
 @pytest.mark.parametrize("way", WAYS)

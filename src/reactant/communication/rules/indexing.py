@@ -119,7 +119,8 @@ def _counts(value: ir.Value) -> int | None:
     if along is None or op.name == "stablehlo.convert":
         return along
     if op.name == "stablehlo.broadcast_in_dim":
-        return attr.decode(op.attributes["broadcast_dimensions"])[along]
+        target = attr.decode(op.attributes["broadcast_dimensions"])[along]
+        return target if own[along] == made[target] else None       # the one element of a dimension is 0 everywhere
     longer = [d for d, n in enumerate(made) if n > 1]
     same = [n for n in own if n > 1] == [n for n in made if n > 1]
     return longer[[d for d, n in enumerate(own) if n > 1].index(along)] if same and own[along] > 1 else None
