@@ -496,6 +496,7 @@ FOUND = {
     "slices of a whole": ("p = np.pad(a, (32, 63)).reshape(4, 32); return np.concatenate([p[:3], p[1:]], 1),", (33,),
                           ("x",), "8"),
     "convolution": ("return np.convolve(a, a),", (33,), ("x",), "8"),
+    "steps of a whole": ("return np.sort(a)[2::2], np.flip(np.sort(a))[3::3]", (15,), ("x",), "8"),
 }
 """Programs that were wrong, as small as they could be made."""
 

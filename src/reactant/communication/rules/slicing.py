@@ -46,9 +46,8 @@ class Slice(Rule):
         for d, span in demand.spans.items():
             grid, by = plan.grids(op.results[0])[d], strides[d]
             assert grid is not None
-            mine = plan.grids(op.operands[0])[d]
             own = Span(span.low * by, (span.high - 1) * by + 1).moved(starts[d])
-            wanted[d] = Wanted(own, grid.moved(starts[d]) if by == 1 or mine is None else mine)
+            wanted[d] = Wanted(own, grid.mapped(grid.begin * by, grid.end * by).moved(starts[d]))
         plan.need(op.operands[0], demand.where, wanted, demand.cyclic, _box(op))
 
     def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
@@ -389,10 +388,11 @@ class Pad(Rule):
         assert demand is not None
         wanted = {}
         for d, span in demand.spans.items():
-            grid, by, mine = plan.grids(op.results[0])[d], inside[d] + 1, plan.grids(x)[d]
+            grid, by = plan.grids(op.results[0])[d], inside[d] + 1
             assert grid is not None
             own = Span(-(-(span.low - low[d]) // by), (span.high - low[d] - 1) // by + 1)
-            wanted[d] = Wanted(own, grid.moved(-low[d]) if by == 1 or mine is None else mine)
+            found = grid.moved(-low[d])
+            wanted[d] = Wanted(own, found.mapped(-(-found.begin // by), -(-found.end // by)))
         plan.need(x, demand.where, wanted, demand.cyclic)
         plan.need(value, demand.where, {})
 
