@@ -15,7 +15,7 @@ from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part, between, padded
-from reactant.communication.local_program import LocalProgram, owned_window
+from reactant.communication.local_program import LocalProgram, Window, owned_window
 from reactant.communication.planning import Plan, Wanted, made_anywhere, wanted_like
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
@@ -146,6 +146,17 @@ def _shifted(at: ir.Value, vector: int, firsts: Mapping[int, ir.Value]) -> ir.Va
     each = [ops.reshape(firsts[k], (1,)) if k in firsts else zero for k in range(shape_of(at)[vector])]
     by = ops.concatenate(each, 0) if len(each) > 1 else each[0]
     return ops.subtract(at, ops.broadcast_in_dim(by, shape_of(at), (vector,)))
+
+
+def _only_there(program: LocalProgram, at: ir.Value, nowhere: ir.Value, i: int, window: Window, extent: int,
+                where: np.ndarray) -> ir.Value:
+    """Indices with `nowhere` for those in front of and behind the array: updates there would be seen."""
+    begin = window.starts[where]
+    if not ((begin < 0) | (begin + window.length > extent)).any():
+        return at
+    there = between(program.w.places(window.starts, window.length), 0, extent)
+    shape = shape_of(at)
+    return ops.select(ops.broadcast_in_dim(there, shape, (i,)), at, ops.broadcast_in_dim(nowhere, shape, ()))
 
 
 def _coordinate(at: ir.Value, vector: int, k: int) -> ir.Value:
@@ -419,11 +430,15 @@ class Scatter(Rule):
         mine = parts | {u: windows[d] for d, u in places.array.items() if d in windows}
         base, new = program.view(x, windows, where), program.view(updates, mine, where)
         at = program.view(indices, {i: mine[u] for i, u in places.batch.items() if u in mine}, where)
-        for u, grid in summed.items():
-            nowhere, along = ops.constant(-1, dtype_of(at), ()), next(i for i, v in places.batch.items() if v == u)
-            (at,) = only_owned(program, [at], [nowhere], along, grid, shape_of(updates)[u], parts[u])
         at = _shifted(at, places.vector, {k: program.w.table(windows[d].starts) for k, d in
                                           (places.counted | places.looked_up).items() if d in windows})
+        nowhere = ops.constant(-1, dtype_of(at), ())    # of no element of the part
+        for i, u in places.batch.items():
+            extent = shape_of(updates)[u]
+            if u in summed:
+                (at,) = only_owned(program, [at], [nowhere], i, summed[u], extent, parts[u])
+            elif u in mine:
+                at = _only_there(program, at, nowhere, i, mine[u], extent, where)
         axes = plan.across(summed)
         if axes:
             first = np.logical_and.reduce([g.first for g in summed.values()])
