@@ -15,12 +15,12 @@ from communication_halo import Place, by_hand
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 import reactant
+from reactant.calling.placing import LEFT_OUT
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.communication.traffic import Traffic, traffic
 from reactant.demos.measure import largest_difference
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.placing import LEFT_OUT
 
 Spec = tuple[str | tuple[str, ...] | None, ...]
 """For each dimension the axes that divide it, where the mesh has them."""

@@ -4,7 +4,7 @@
 
 The NumPy programs of `run.py` and `native_loops.py`, compiled as they are by default and as XLA would have them, in one
 process, interleaved; ratios of medians, above 1 where exactness costs. Programs of JAX are not among them: XLA gets
-those as before (`tests/runtime/test_rounded_products.py`).
+those as before (`tests/legalize/test_rounded_products.py`).
 """
 import argparse
 import contextlib
@@ -38,7 +38,7 @@ def made(name, tiny):
 @contextlib.contextmanager
 def steps_of_jax():
     """XLA gets the programs compiled meanwhile as it gets those of JAX."""
-    from reactant.runtime import legalization
+    from reactant.legalize import legalization
     steps = [step for step in legalization.STEPS if step.programs != legalization.NUMPY]
     with mock.patch.object(legalization, "STEPS", [replace(step, programs=legalization.EVERY) for step in steps]):
         yield

@@ -2,9 +2,9 @@
 
     python benchmarks/forms.py [--only TEXT] [--json FILE]      (pin it: taskset -c 1 python benchmarks/forms.py)
 
-Each line is one case: microseconds of the first form (what programs say), of the second (what `simplify/target*.py`
-makes of it), and their ratio. The thresholds in `simplify/target_costs.py` are read off this table. Inside loops an
-update in place can save the copy that it costs here (see `tests/simplify/test_target.py`).
+Each line is one case: microseconds of the first form (what programs say), of the second (what `simplify/target/`
+makes of it), and their ratio. The thresholds in `simplify/facts/target_costs.py` are read off this table. Inside loops
+an update in place can save the copy that it costs here (see `tests/simplify/target/test_target.py`).
 """
 import argparse
 import functools

@@ -107,7 +107,7 @@ def program_of(entry: Entry, lower: str) -> Any:
 @contextmanager
 def launches_seen() -> Iterator[list[dict]]:
     """Estimates and choices of the launches that are lowered meanwhile."""
-    from reactant.kernels import costs, tensor_costs
+    from reactant.kernels.launch import costs, tensor_costs
 
     seen: list[dict] = []
     plain, sure = costs.Estimate.reason_for_native, costs.SURE

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 import reactant
-from reactant import signature
+from reactant.calling import signature
 
 
 def module_of(path: Path, text: str, known: bool = False) -> ModuleType:

@@ -7,7 +7,7 @@ import pytest
 
 from reactant import calibration, cli
 from reactant.calibration import Measured, threshold
-from reactant.simplify import target_costs
+from reactant.simplify.facts import target_costs
 
 
 @pytest.fixture

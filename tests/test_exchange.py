@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.frontends.stablehlo import InvalidArtifact
+from reactant.frontends.jax.stablehlo import InvalidArtifact
 
 
 def smooth(x, weight=0.25):

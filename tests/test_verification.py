@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.frontends.trace import is_tracing
+from reactant.frontends.session.trace import is_tracing
 
 
 @dataclass

@@ -16,7 +16,7 @@ from reactant.errors import (
     UnsupportedError,
 )
 from reactant.options import CompileOptions
-from reactant.session import collecting_later, is_tracing
+from reactant.support.session import collecting_later, is_tracing
 
 __version__ = "0.1.0"
 

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, overload
 
 import jax
 
-from reactant import differences
-from reactant import signature as sig
+from reactant.calling import differences
+from reactant.calling import signature as sig
+from reactant.calling.shardings import Told
 from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
-from reactant.frontends.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
-from reactant.like_functions import LikeFunction, remembering_how
+from reactant.frontends.source.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.runtime.meshes import mesh_of
-from reactant.session import collecting_later, is_tracing, quietly
-from reactant.shardings import Told
+from reactant.support.like_functions import LikeFunction, remembering_how
+from reactant.support.session import collecting_later, is_tracing, quietly
 
 if TYPE_CHECKING:
-    from reactant.compiled import Compiled, Lowered
+    from reactant.calling.compiled import Compiled, Lowered
 
 RECOMPILE_WARNING = 8
 """A function compiled for more signatures than this warns, once, with the reason of the last compilation."""
@@ -64,7 +64,7 @@ class Jitted(LikeFunction):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
-            from reactant.frontends import calls
+            from reactant.frontends.session import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
         entry = self._latest
         leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
@@ -193,7 +193,9 @@ class Jitted(LikeFunction):
 
     def _lower(self, key: tuple, keep: bool) -> Lowered:
         with collecting_later():
-            from reactant.compiled_numpy import lower  # the compiler is loaded when the first program is compiled
+            from reactant.calling.compiled_numpy import (
+                lower,  # the compiler is loaded when the first program is compiled
+            )
         room = self._room.get(key)
         options = self.options if room is None else self.options.with_(list_capacity=room)
         return lower(self.function, key[0], key[1], options, keep_original=keep,

@@ -1,10 +1,10 @@
 """`reactant calibrate`: the thresholds of the target stage, measured on this machine.
 
-Each threshold of `simplify/target_costs.py` that can be read off a pair of equal forms has a ladder: cases from small
-to large, each the form that programs have and the one that the target stage would make of it, compiled with the XLA
-options that programs are compiled with. The threshold is the step of the ladder up to which the second form wins most,
-or for what pays from a size on (`RISING`) the one from which on it does. What is measured is stored for this platform,
-device and jaxlib, and used from then on; without it the shipped defaults serve.
+Each threshold of `simplify/facts/target_costs.py` that can be read off a pair of equal forms has a ladder: cases from
+small to large, each the form that programs have and the one that the target stage would make of it, compiled with the
+XLA options that programs are compiled with. The threshold is the step of the ladder up to which the second form wins
+most, or for what pays from a size on (`RISING`) the one from which on it does. What is measured is stored for this
+platform, device and jaxlib, and used from then on; without it the shipped defaults serve.
 """
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from jax import lax
 
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.records import dataclass
 from reactant.runtime.compile_options import options_for
 from reactant.runtime.facts import facts_of
-from reactant.simplify import target_costs
-from reactant.simplify.target_costs import Costs
-from reactant.simplify.target_sorts import exchanges
+from reactant.simplify.facts import target_costs
+from reactant.simplify.facts.target_costs import Costs
+from reactant.simplify.target.target_sorts import exchanges
+from reactant.support.records import dataclass
 
 Form = Callable[..., jax.Array]
 WORTH, NOISE, MOST = 1.1, 1.05, 2.0

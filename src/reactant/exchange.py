@@ -16,20 +16,20 @@ import jax.export
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import signature as sig
 from reactant.api import as_jitted, jit
+from reactant.calling import signature as sig
+from reactant.calling.traced import Known, OfArgument, Places, Rows, Sized
 from reactant.errors import UnsupportedError
-from reactant.frontends import stablehlo
+from reactant.frontends.jax import stablehlo
 from reactant.ir import cusolver, modules, ops
 from reactant.ir.context import building
 from reactant.runtime.devices import lowered_for
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.program import Array, Body, body_of, run_module
-from reactant.session import is_tracing
-from reactant.traced import Known, OfArgument, Places, Rows, Sized
+from reactant.support.session import is_tracing
 
 if TYPE_CHECKING:
-    from reactant.compiled import Lowered
+    from reactant.calling.compiled import Lowered
 
 
 class Loaded:

@@ -11,19 +11,19 @@ import jax
 import numpy as np
 
 from reactant.api import FOR_JAX, Jitted
+from reactant.calling.shardings import Told, on_mesh
 from reactant.errors import LeftToJaxWarning, ReactantError, ShardingError
-from reactant.frontends.jax_arguments import argument_leaves, settings_of
-from reactant.frontends.jax_recognition import PjitFunction
+from reactant.frontends.jax.jax_arguments import argument_leaves, settings_of
+from reactant.frontends.source.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_change
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
 from reactant.runtime.meshes import spread
-from reactant.session import SESSION, collecting_later
-from reactant.shardings import Told, on_mesh
+from reactant.support.session import SESSION, collecting_later
 
 if TYPE_CHECKING:
-    from reactant.compiled_jax import JaxCompiled, JaxLowered
+    from reactant.calling.compiled_jax import JaxCompiled, JaxLowered
 
 
 class JaxJitted(Jitted):
@@ -69,7 +69,7 @@ class JaxJitted(Jitted):
     def _with_care(self, args: tuple, kwargs: dict) -> Any:
         """A call that may be anything."""
         if SESSION.trace is not None:
-            from reactant.frontends import calls
+            from reactant.frontends.session import calls
             return calls.call(self.jitted, *args, **kwargs)
         if debugging():
             return self.jitted(*args, **kwargs)
@@ -95,8 +95,8 @@ class JaxJitted(Jitted):
     def lower(self, /, *args: Any, **kwargs: Any) -> JaxLowered:
         """The program for these arguments (or `jax.ShapeDtypeStruct`s), before XLA."""
         with collecting_later():
-            from reactant import compiled_jax
-            from reactant.frontends.jax import CannotImport
+            from reactant.calling import compiled_jax
+            from reactant.frontends.jax.importing import CannotImport
         args, kwargs = _plain((args, kwargs))
         try:
             return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options, self.told,
@@ -145,7 +145,7 @@ class JaxJitted(Jitted):
 
     def _tell(self, refused: Exception) -> None:
         """Warn where something of ours failed. (What only JAX can run is no failure.)"""
-        from reactant.frontends.jax import Failed
+        from reactant.frontends.jax.importing import Failed
         with self._lock:
             if not isinstance(refused, Failed) or str(refused) in self._told:
                 return
@@ -155,7 +155,7 @@ class JaxJitted(Jitted):
 
     @cached_property
     def _importer(self) -> Any:
-        from reactant.frontends.jax import importer
+        from reactant.frontends.jax.importing import importer
         return importer(self._plain, self.settings)
 
     @property
@@ -164,8 +164,8 @@ class JaxJitted(Jitted):
 
     def _compile_call(self, key: tuple, args: tuple, kwargs: dict) -> JaxCompiled:
         with collecting_later():
-            from reactant import compiled_jax
-            from reactant.frontends.jax import CannotImport, Failed
+            from reactant.calling import compiled_jax
+            from reactant.frontends.jax.importing import CannotImport, Failed
         entry: JaxCompiled
         try:
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,

@@ -11,13 +11,14 @@ from typing import Any
 
 from reactant.api import Jitted, jit
 from reactant.errors import ReactantError
-from reactant.kernels import c, cuda, dispatch, launch, llvm, numba_cuda
-from reactant.kernels.building import WayIn
-from reactant.kernels.changing import CHANGING, Changing
-from reactant.kernels.described import Described
-from reactant.kernels.interpret import OutOfBounds
-from reactant.kernels.launch import Launch, Launchable
-from reactant.kernels.memory import StructChanged
+from reactant.kernels.form.interpret import OutOfBounds
+from reactant.kernels.launch import dispatch, launch
+from reactant.kernels.launch.building import WayIn
+from reactant.kernels.launch.changing import CHANGING, Changing
+from reactant.kernels.launch.described import Described
+from reactant.kernels.launch.launch import Launch, Launchable
+from reactant.kernels.launch.memory import StructChanged
+from reactant.kernels.ways_in import c, cuda, llvm, numba_cuda
 
 
 def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:

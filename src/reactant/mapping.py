@@ -14,14 +14,14 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import signature as sig
 from reactant.api import Jitted, jit
+from reactant.calling import signature as sig
 from reactant.errors import UnsupportedError
-from reactant.frontends.jax_recognition import JAX, kind_of
-from reactant.like_functions import LikeFunction, remembering_how
+from reactant.frontends.source.jax_recognition import JAX, kind_of
 from reactant.options import CompileOptions
-from reactant.records import dataclass
-from reactant.session import is_tracing, quietly, suspended
+from reactant.support.like_functions import LikeFunction, remembering_how
+from reactant.support.records import dataclass
+from reactant.support.session import is_tracing, quietly, suspended
 
 Axes = Any
 """An int, None, or a tree of them with the containers of what it is for, down to any depth."""
@@ -67,7 +67,7 @@ class _Mapping:
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """The mapped function, in a trace."""
-        from reactant.frontends.source_map import location
+        from reactant.frontends.source.source_map import location
         axes = self.in_axes
         if isinstance(axes, (tuple, list)):
             if len(axes) != len(args):
@@ -150,7 +150,7 @@ class _Call:
     """One call of a mapped function in a trace."""
 
     def __init__(self, mapped: _Mapping, args: tuple, kwargs: dict, leaves: Sequence[tuple[Any, int | None]]):
-        from reactant.frontends.trace import current_trace
+        from reactant.frontends.session.trace import current_trace
         self.mapped, self.args, self.kwargs = mapped, args, kwargs
         self.leaves = [self._leaf(leaf, self._axis(leaf, axis)) for leaf, axis in leaves]
         self.trace, self.size = current_trace(), self._size()
@@ -172,7 +172,7 @@ class _Call:
 
     def _leaf(self, leaf: Any, axis: int | None) -> tuple[Any, int | None]:
         """A leaf with its axis; arrays that are known while tracing become traced ones where they are mapped."""
-        from reactant.frontends.numpy.tensor import Tensor
+        from reactant.frontends.arrays.tensor import Tensor
         if axis is not None and type(leaf) is not Tensor:
             leaf = Tensor.of_array(np.asarray(leaf), constant=True)
         return leaf, axis
@@ -188,7 +188,7 @@ class _Call:
         return sizes.pop()
 
     def run(self) -> Any:
-        from reactant.frontends import branches
+        from reactant.frontends.control import branches
         scratch = branches.scratch_blocks(1)
         try:
             with quietly():
@@ -197,7 +197,7 @@ class _Call:
             scratch.erase()
 
     def _run(self, block: ir.Block) -> Any:
-        from reactant.frontends.calls import call
+        from reactant.frontends.session.calls import call
         first_check = len(self.trace.checks)
         try:
             with self.trace.inside(block) as region:
@@ -230,8 +230,8 @@ class _Call:
         return sig.map_tree(self.args, one), sig.map_tree(self.kwargs, one)
 
     def _element(self, whole: Any, axis: int, block: ir.Block) -> Any:
-        from reactant.frontends.numpy.storage import Storage
-        from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+        from reactant.frontends.arrays.storage import Storage
+        from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
         from reactant.ir.types import tensor_type
         shape = whole.shape[:axis] + whole.shape[axis + 1:]
         given = block.add_argument(tensor_type(shape, whole.dtype), ir.Location.current)
@@ -246,9 +246,9 @@ class _Call:
 
     def _result(self, leaf: Any) -> ir.Value | None:
         """The value of a leaf of the result for one element; None for what is no number."""
-        from reactant.frontends.alternatives import Alternative
-        from reactant.frontends.numpy.tensor import Tensor
-        from reactant.frontends.optional import MaybeNone
+        from reactant.frontends.arrays.tensor import Tensor
+        from reactant.frontends.values.alternatives import Alternative
+        from reactant.frontends.values.optional import MaybeNone
         from reactant.ir import ops
         if type(leaf) is Alternative:
             raise self.fail("The function returns one of several texts or other objects. Return a number that says "
@@ -269,8 +269,8 @@ class _Call:
                  values: Sequence[ir.Value | None], contents: dict[int, ir.Value], outside: Sequence[tuple],
                  checks: Sequence[tuple]) -> Any:
         from reactant.batching.engine import moved
-        from reactant.frontends.numpy.tensor import Tensor
-        from reactant.frontends.trace import Failure
+        from reactant.frontends.arrays.tensor import Tensor
+        from reactant.frontends.session.trace import Failure
         from reactant.ir import ops
         wanted = [v for v in (*values, *contents.values(), *(v for _, v in outside), *(ok for ok, *_ in checks))
                   if v is not None]

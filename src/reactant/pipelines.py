@@ -22,13 +22,15 @@ from reactant.errors import ReactantError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
-from reactant.records import dataclass
 from reactant.rewrite import Memory, Report, RuleSet, changes, registry
 from reactant.rewrite.copies import simplify_copies
 from reactant.rewrite.pattern import Rule
 from reactant.rewrite.repeats import Repeat
-from reactant.session import collecting_later
-from reactant.simplify import loops, target_costs, target_versions
+from reactant.simplify.control import loops
+from reactant.simplify.facts import target_costs
+from reactant.simplify.target import target_versions
+from reactant.support.records import dataclass
+from reactant.support.session import collecting_later
 
 
 class UnknownPass(ReactantError, KeyError):

@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from reactant.api import BoundJitted, as_jitted
-from reactant.attributes import attributes
-from reactant.records import dataclass
-from reactant.signature import is_plain_object
+from reactant.calling.signature import is_plain_object
+from reactant.support.attributes import attributes
+from reactant.support.records import dataclass
 
 
 @dataclass

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.simplify import loop_maps, target_costs
+from reactant.simplify.control import loop_maps
+from reactant.simplify.facts import target_costs
 
 X = np.random.default_rng(2).normal(size=401)
 

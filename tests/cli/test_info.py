@@ -5,7 +5,7 @@ import pytest
 
 from reactant.__main__ import main
 from reactant.cli import info
-from reactant.simplify import target_costs
+from reactant.simplify.facts import target_costs
 
 
 def test_prints_versions_devices_and_settings(capsys):

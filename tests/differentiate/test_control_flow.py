@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from reactant.differentiate.reverse import vjp
+from reactant.differentiate.modes.reverse import vjp
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from tests.differentiate.derivative_checks import check, compiled, module_of

@@ -5,8 +5,9 @@ from jaxlib.mlir import ir
 
 import reactant
 from reactant import pipelines
-from reactant.differentiate import requests, reverse
-from reactant.differentiate.prepare import prepared
+from reactant.differentiate import requests
+from reactant.differentiate.modes import reverse
+from reactant.differentiate.recognised.prepare import prepared
 from reactant.differentiate.requests import Request
 from reactant.ir import modules, types
 from reactant.ir.context import building

@@ -2,8 +2,8 @@
 import numpy as np
 import pytest
 
-from reactant.differentiate.forward import jvp
-from reactant.differentiate.reverse import vjp
+from reactant.differentiate.modes.forward import jvp
+from reactant.differentiate.modes.reverse import vjp
 from reactant.errors import NotDifferentiable
 from reactant.ir import ops
 from reactant.ir.interpret import evaluate

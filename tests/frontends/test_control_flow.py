@@ -11,8 +11,8 @@ import reactant
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from reactant.ir.context import building
 from tests.frontends.agreement import DOWN, MANY, UP, State, agree
-from tests.frontends.test_branches import if_else
-from tests.frontends.test_loops import while_array
+from tests.frontends.control.test_branches import if_else
+from tests.frontends.control.test_loops import while_array
 from tests.support import assert_same
 
 # ---- errors at run time ----------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.attributes import attributes
 from reactant.errors import ReactantError
+from reactant.support.attributes import attributes
 from tests.fuzz.short_objects import Endless, Writer, arguments, outcome
 from tests.fuzz.test_short_arrays import is_early
 from tests.support import assert_same, module_of

@@ -11,8 +11,8 @@ from jaxlib.mlir import ir
 import reactant
 from reactant import exchange
 from reactant.errors import UnsupportedError
-from reactant.frontends import jax_calls
-from reactant.frontends.jax_calls import splice
+from reactant.frontends.session import jax_calls
+from reactant.frontends.session.jax_calls import splice
 from reactant.ir import cusolver, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_of

@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 import reactant
-from reactant.frontends.stablehlo import module_of
+from reactant.frontends.jax.stablehlo import module_of
 from reactant.ir import gpu_scans, modules
 from reactant.ir.context import building
 from reactant.runtime.executable import Executable

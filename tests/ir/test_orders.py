@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from reactant.ir import ops
 from reactant.ir.orders import Order, order_of
-from reactant.simplify.sorting import loosely
+from reactant.simplify.selection.sorting import loosely
 from tests.simplify.test_goals import simplified
 
 

@@ -22,7 +22,7 @@ import reactant
 from reactant.ir import attributes as attr
 from reactant.ir import interpret, library
 from reactant.ir.context import building
-from reactant.kernels import ptx_call
+from reactant.kernels.ptx import ptx_call
 
 HEADERS = (Path(__file__).parent / "fuzz" / "emulated_cuda.h", Path(__file__).parent / "ptx_emulation.h")
 TYPES = {**{f"{k}{n}": f"{'' if k == 's' else 'u'}int{n}_t" for k in "usb" for n in (8, 16, 32, 64)},

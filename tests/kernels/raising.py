@@ -6,8 +6,8 @@ import numpy as np
 from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.kernels import interpret
-from reactant.kernels.tensors import raised
+from reactant.kernels.form import interpret
+from reactant.kernels.lockstep.tensors import raised
 from reactant.runtime.executable import Executable
 
 

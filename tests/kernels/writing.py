@@ -1,4 +1,4 @@
-"""Write kernels in structured form (`reactant.kernels.form`) from Python: operators build MLIR text."""
+"""Write kernels in structured form (`reactant.kernels.form.form`) from Python: operators build MLIR text."""
 from __future__ import annotations
 
 import numpy as np

@@ -6,9 +6,9 @@ import numpy as np
 from reactant import native
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.loopnests.analysis.graph import read_block
+from reactant.loopnests.emission.supported import compiles
 from reactant.loopnests.function import Written, write_function
-from reactant.loopnests.graph import read_block
-from reactant.loopnests.supported import compiles
 
 
 def all_compiles(module):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.loopnests import column_sums, scatter, sort_keys, strips, tiles
+from reactant.loopnests.emission import column_sums, scatter, strips, tiles
+from reactant.loopnests.sorts import sort_keys
 from reactant.native import bounds, emission, numpy_sorts, workspace
 from reactant.runtime.facts import BIG
 

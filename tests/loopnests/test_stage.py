@@ -11,12 +11,13 @@ from reactant import pipelines
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_of, size
-from reactant.loopnests import native_form, plan
+from reactant.loopnests import native_form
+from reactant.loopnests.analysis.graph import read_block
+from reactant.loopnests.emission import plan
+from reactant.loopnests.emission.keeping import is_root
 from reactant.loopnests.function import write_function
-from reactant.loopnests.graph import read_block
-from reactant.loopnests.keeping import is_root
-from reactant.simplify import target
-from tests.loopnests.test_control import native_text
+from reactant.simplify.target import target
+from tests.loopnests.emission.test_control import native_text
 
 
 def relax(u, steps):

@@ -6,7 +6,7 @@ import pytest
 
 from reactant import native
 from reactant.ir import context, modules
-from reactant.kernels import interpret
+from reactant.kernels.form import interpret
 from reactant.native import fission, place
 from tests.native.kernel_generator import Generator
 

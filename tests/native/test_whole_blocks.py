@@ -5,8 +5,8 @@ import pytest
 import reactant
 from reactant import native
 from reactant.ir import context, modules
-from reactant.kernels.form import kernel_of
-from reactant.kernels.stages import run_stages
+from reactant.kernels.form.form import kernel_of
+from reactant.kernels.stages.stages import run_stages
 from reactant.native import place, short_loops, whole_blocks
 
 pytest.importorskip("ziglang", reason="needs ziglang")

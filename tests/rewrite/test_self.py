@@ -5,7 +5,7 @@ import pytest
 
 import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.rewrite import registry, selftest
-from reactant.simplify import target_costs
+from reactant.simplify.facts import target_costs
 
 ON = {"target_stencils": "tpu", "sum_of_sums_of_slices": "cpu", "difference_of_sums_of_slices": "cpu",
       "gather_of_small_table_is_selects": "tpu",

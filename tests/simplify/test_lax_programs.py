@@ -13,7 +13,7 @@ from tests.simplify.lax_programs import Growing, NotHere, arguments, difference,
 
 PLAIN = {"xla_disable_hlo_passes": "fusion,algsimp"}
 """As the program says: in a fusion, XLA:CPU lets an update of a reshaped array write over what it still reads
-(runtime/reshaped_updates.py), and its simplifier makes `exp(a)**b` an `exp(a * b)`, NaN for 1**inf. Without it, the
+(legalize/reshaped_updates.py), and its simplifier makes `exp(a)**b` an `exp(a * b)`, NaN for 1**inf. Without it, the
 sign of some zeros is another one, so what all of XLA gives will do, too."""
 FEW = 5
 PARTS, EACH = 40, 100

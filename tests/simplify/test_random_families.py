@@ -13,7 +13,7 @@ from reactant.ir.interpret import evaluate
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.options import CompileOptions
 from reactant.rewrite.selftest import build_module
-from reactant.simplify.sorting import loosely
+from reactant.simplify.selection.sorting import loosely
 from tests.simplify.test_random_programs import MOVES, Program
 
 

@@ -14,8 +14,8 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation
 from reactant.ir.induction import Counter, range_of, scalar
 from reactant.ir.types import dtype_of, shape_of
-from reactant.records import dataclass
 from reactant.rewrite import defined_in
+from reactant.support.records import dataclass
 
 ENUMERATED = 1024
 """Pairs of turns are tried one by one for loops of at most this many, where starts go at different paces."""

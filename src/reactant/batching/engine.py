@@ -20,8 +20,8 @@ from reactant.batching.rules.reduction import NEUTRAL, single_body
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-from reactant.records import dataclass
 from reactant.rewrite import captures, pure
+from reactant.support.records import dataclass
 
 
 class Batcher:

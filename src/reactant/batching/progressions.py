@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.induction import range_of, scalar
 from reactant.ir.types import dtype_of, shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

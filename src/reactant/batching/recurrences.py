@@ -17,7 +17,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Term: TypeAlias = Any
 """What multiplies or is added: None (1, or 0), a value of the body, (op, terms...), or ("splat", like, number)."""

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 from reactant.batching.accesses import Window
 from reactant.batching.recurrences import Recurrence
 from reactant.ir.induction import Counter
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Formula: TypeAlias = Any
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ def run(options: argparse.Namespace) -> int:
     from rich.table import Table
 
     from reactant import calibration
-    from reactant.simplify import target_costs
+    from reactant.simplify.facts import target_costs
 
     console = Console()
     path = target_costs.stored_at()

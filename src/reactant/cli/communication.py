@@ -57,11 +57,11 @@ def run(module: ir.Module, names: list[str], chosen: CompileOptions, options: ar
     from jaxlib.mlir import ir
 
     from reactant import pipelines
+    from reactant.calling.placing import passes_of
     from reactant.communication.executable import MeshExecutable
     from reactant.communication.placement import Placement, partitioned
     from reactant.ir import modules
     from reactant.ir.context import building
-    from reactant.placing import passes_of
     from reactant.runtime.devices import devices
     from reactant.runtime.meshes import mesh
 

@@ -38,7 +38,7 @@ def facts() -> dict[str, str]:
     """Name and value of everything that is printed, in order."""
     import jax
 
-    from reactant.simplify.target_costs import stored_at
+    from reactant.simplify.facts.target_costs import stored_at
 
     measured = stored_at()
     return {

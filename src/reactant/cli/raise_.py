@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reactant.cli.usage import UsageError, unknown
 
 if TYPE_CHECKING:
-    from reactant.kernels.record import KernelRecord
+    from reactant.kernels.form.record import KernelRecord
 
 HELP = "show a kernel of a .cu, .c, .ll or .py file after any step of raising it to tensors"
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from reactant.ir.context import building
-    from reactant.kernels.inspection import lowering_of, record_of
+    from reactant.kernels.launch.inspection import lowering_of, record_of
 
     kernel = _kernel(options)
     arguments = [_argument(text) for text in options.args]
@@ -59,9 +59,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _text(record: KernelRecord, stage: str) -> str:
     from reactant import native, pipelines
-    from reactant.kernels import ptx, tensors
-    from reactant.kernels.stages import STAGES as STEPS
-    from reactant.kernels.stages import run_stages
+    from reactant.kernels.lockstep import tensors
+    from reactant.kernels.ptx import ptx
+    from reactant.kernels.stages.stages import STAGES as STEPS
+    from reactant.kernels.stages.stages import run_stages
 
     if stage == "llvm":
         return record.llvm
@@ -80,7 +81,7 @@ def _text(record: KernelRecord, stage: str) -> str:
 def _kernel(options: argparse.Namespace) -> Any:
     """The kernel as something to launch."""
     from reactant.kernel_calls import c, cuda, kernel, llvm
-    from reactant.kernels.launch import Launchable
+    from reactant.kernels.launch.launch import Launchable
 
     path = Path(options.file)
     if not path.is_file():
@@ -105,7 +106,7 @@ def _kernel(options: argparse.Namespace) -> Any:
 
 
 def _numba_kernels(path: Path) -> dict[str, Any]:
-    from reactant.kernels.numba_cuda import is_dispatcher
+    from reactant.kernels.ways_in.numba_cuda import is_dispatcher
 
     specification = importlib.util.spec_from_file_location(path.stem, path)
     assert specification is not None and specification.loader is not None

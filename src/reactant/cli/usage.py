@@ -51,7 +51,7 @@ def parse(file: str) -> ir.Module:
     """The module in `file`. Raises `UsageError` with MLIR's own message when it does not parse or verify."""
     from jaxlib.mlir import ir
 
-    from reactant.frontends import stablehlo
+    from reactant.frontends.jax import stablehlo
     from reactant.ir.context import building
 
     source = read(file)

@@ -14,7 +14,7 @@ from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.locations import file_and_line, joined
 from reactant.ir.types import shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 JOINS = "combines what each device has computed"
 READS = "reads elements that other devices own"

@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects import sdy
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, ops, types
 from reactant.ir.context import building
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

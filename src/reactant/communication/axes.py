@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import Sharding
 from reactant.ir.types import shape_of
-from reactant.loopnests.worth import HOLDERS
+from reactant.loopnests.choice.worth import HOLDERS
 
 Tie = list[tuple[ir.Value, int]]
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from reactant.communication.sharding import MeshShape
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 class Grid:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import progress
 from reactant.communication.declare import NotPartitioned
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.machines import Machine, machine_of
@@ -30,8 +29,9 @@ from reactant.errors import ReactantError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import nbytes, shape_of
-from reactant.records import dataclass
 from reactant.runtime.meshes import axes_of
+from reactant.support import progress
+from reactant.support.records import dataclass
 
 SEARCHING, ALTOGETHER = 12.0, 24.0
 """Seconds after which nothing more is tried, and nothing more compiled."""

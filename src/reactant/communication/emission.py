@@ -15,7 +15,7 @@ from reactant.communication.sharding import MeshShape
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, tensor_type
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 def anything(dtype: np.dtype) -> Any:

@@ -17,7 +17,7 @@ from reactant.communication.messages import FROM_ONE, Round, rounds, steps, told
 from reactant.communication.planning import Box, Plan, part_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(eq=False)

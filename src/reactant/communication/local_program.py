@@ -14,8 +14,8 @@ from reactant.communication.planning import Box, Plan, part_of, whole, within
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-from reactant.loopnests.worth import HOLDERS
-from reactant.records import dataclass
+from reactant.loopnests.choice.worth import HOLDERS
+from reactant.support.records import dataclass
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ what the model compares.
 """
 from __future__ import annotations
 
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

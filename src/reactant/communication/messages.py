@@ -7,7 +7,7 @@ import numpy as np
 
 from reactant.communication.blocks import Grid, Span, positions
 from reactant.communication.sharding import MeshShape
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 FEW = 2
 """Rounds up to which one device tells each other one itself."""

@@ -18,8 +18,8 @@ from reactant.communication.propagation import propagated
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, types
 from reactant.ir.context import building
-from reactant.records import dataclass
 from reactant.runtime.meshes import axes_of, spec_of
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from reactant.communication.declare import rule_of
 from reactant.communication.sharding import MeshShape
 from reactant.ir import modules, ops
 from reactant.ir.types import nbytes, shape_of
-from reactant.loopnests.worth import HOLDERS
-from reactant.records import dataclass
+from reactant.loopnests.choice.worth import HOLDERS
+from reactant.support.records import dataclass
 
 SMALL = 4
 """Elements by which a part may always exceed a block."""

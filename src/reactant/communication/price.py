@@ -18,7 +18,7 @@ from reactant.ir.induction import trips
 from reactant.ir.locations import file_and_line
 from reactant.ir.modules import function
 from reactant.ir.types import dtype_of, nbytes
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 COLLECTIVES = frozenset(f"stablehlo.{name}" for name in (
     "collective_permute", "all_gather", "all_reduce", "reduce_scatter", "all_to_all", "collective_broadcast"))

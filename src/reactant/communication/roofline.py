@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from reactant.communication.machines import Link, Machine
 from reactant.communication.price import Collective, Price
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

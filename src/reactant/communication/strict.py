@@ -13,7 +13,7 @@ from reactant.errors import ShardingError
 from reactant.ir import ops
 from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(eq=False)

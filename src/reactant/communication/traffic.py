@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field
 
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Line = tuple[str, int]
 """A file and a line in it."""

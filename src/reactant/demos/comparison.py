@@ -10,9 +10,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import reactant
-from reactant.compiled import Lowered
+from reactant.calling.compiled import Lowered
 from reactant.demos.measure import interleaved, largest_difference
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

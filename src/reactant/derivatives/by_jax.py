@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reactant import signature as sig
+from reactant.calling import signature as sig
+from reactant.calling.signature import map_tree
 from reactant.derivatives.answers import require_real
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
@@ -21,7 +22,6 @@ from reactant.jax_functions import JaxJitted
 from reactant.runtime.buffers import copied
 from reactant.runtime.direct import may_change
 from reactant.runtime.jax_internals import nothing_traced
-from reactant.signature import map_tree
 
 Taken = Callable[[tuple, dict, Any], Any]
 """(args, kwargs, tangents) -> what the entry point gives, in terms of JAX."""

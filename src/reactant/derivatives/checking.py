@@ -7,16 +7,16 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from reactant import signature as sig
 from reactant.api import Jitted
+from reactant.calling import signature as sig
 from reactant.derivatives import complex_step
 from reactant.derivatives.entry import EXTRA, compiled, name_of
 from reactant.derivatives.linear import prepared, primal_of
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.derivatives.products import jvp, vjp
 from reactant.errors import NotDifferentiable
-from reactant.frontends.numpy.tensor import ARRAY, Tensor
-from reactant.records import dataclass
+from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.support.records import dataclass
 
 EXACT = 1e-4
 """The part of the tolerance that the complex step has to agree to."""

@@ -10,7 +10,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import pipelines
-from reactant import signature as sig
+from reactant.calling import signature as sig
 from reactant.derivatives import custom_in_jax
 from reactant.derivatives.answers import cotangent_leaves, tangent_leaves
 from reactant.derivatives.entry import name_of
@@ -19,12 +19,12 @@ from reactant.derivatives.outline import Slot, call_of, filled, leaves_of, outli
 from reactant.differentiate import requests
 from reactant.differentiate.declare import differentiable
 from reactant.errors import ReactantError, UnsupportedError
-from reactant.frontends.numpy.tensor import Tensor
-from reactant.frontends.trace import current_trace, tracing
+from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.session.trace import current_trace, tracing
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
-from reactant.session import is_tracing, quietly
+from reactant.support.session import is_tracing, quietly
 
 
 class CustomDerivative:

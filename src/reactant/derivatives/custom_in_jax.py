@@ -10,15 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reactant import signature as sig
 from reactant.api import as_jitted
+from reactant.calling import signature as sig
 from reactant.derivatives.answers import cotangent_leaves, tangent_leaves
 from reactant.derivatives.by_jax import fitting
 from reactant.derivatives.entry import name_of
 from reactant.derivatives.outline import leaves_of
 from reactant.errors import UnsupportedError
-from reactant.frontends.jax_custom import inexact
-from reactant.frontends.jax_marked import Marked, marked_call
+from reactant.frontends.jax.jax_custom import inexact
+from reactant.frontends.jax.jax_marked import Marked, marked_call
 from reactant.jax_functions import JaxJitted
 
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import jax
 
-from reactant import signature as sig
-from reactant.compiled import Compiled, Lowered, taken_by
+from reactant.calling import signature as sig
+from reactant.calling.compiled import Compiled, Lowered, taken_by
+from reactant.calling.traced import Result
 from reactant.errors import RAISED_BY_PROGRAMS, translated
-from reactant.frontends.numpy.tensor import PYTHON
-from reactant.random_keys import generator_of, is_key
+from reactant.frontends.arrays.tensor import PYTHON
 from reactant.runtime.direct import Direct, Miss, Shortcut
 from reactant.runtime.executable import Executable
 from reactant.runtime.jax_internals import X64, nothing_traced, restore_x64, swap_x64
-from reactant.session import is_tracing
-from reactant.traced import Result
+from reactant.support.random_keys import generator_of, is_key
+from reactant.support.session import is_tracing
 
 
 class CalledDirectly(Compiled):

@@ -14,20 +14,20 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant import signature as sig
 from reactant.api import Jitted, as_jitted
-from reactant.compiled import Compiled, Lowered
+from reactant.calling import signature as sig
+from reactant.calling.compiled import Compiled, Lowered
 from reactant.derivatives.by_jax import Taken, TakenByJax, finished
 from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
-from reactant.frontends.jax import NotImported
-from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.jax.importing import NotImported
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.jax_functions import JaxJitted
-from reactant.like_functions import LikeFunction
 from reactant.runtime.direct import Miss
+from reactant.support.like_functions import LikeFunction
 
 EXTRA = "reactant_extra"
 """The keyword by which an entry point hands tangents or cotangents to its compiled function."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from reactant.calling.signature import map_tree
 from reactant.derivatives import by_jax
 from reactant.derivatives.entry import (
     DerivativeFunction,
@@ -22,12 +23,11 @@ from reactant.derivatives.entry import (
 )
 from reactant.derivatives.outline import Outlined, Slot, as_floating, dtype_of_type, filled, outline
 from reactant.differentiate import requests
-from reactant.differentiate.checkpoint import Policy
-from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+from reactant.differentiate.modes.checkpoint import Policy
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir.types import shape_and_dtype
-from reactant.like_functions import remembering_how
-from reactant.session import is_tracing
-from reactant.signature import map_tree
+from reactant.support.like_functions import remembering_how
+from reactant.support.session import is_tracing
 
 
 class Derivative(DerivativeFunction):

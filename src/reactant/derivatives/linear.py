@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import signature as sig
+from reactant.calling import signature as sig
 from reactant.derivatives.answers import require_real
 from reactant.derivatives.entry import argument, require_floats
 from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.outline import Outlined, Slot, as_floating, as_tensor, filled, leaves_of, outline
 from reactant.differentiate import requests
 from reactant.errors import ReactantError
-from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
 

@@ -5,15 +5,15 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reactant import signature as sig
+from reactant.calling import signature as sig
 from reactant.derivatives import custom_in_jax
 from reactant.derivatives.outline import outline
 from reactant.differentiate import requests
-from reactant.differentiate.checkpoint import Policy
+from reactant.differentiate.modes.checkpoint import Policy
 from reactant.errors import UnsupportedError
-from reactant.frontends.iteration import PolicyItems, items_of
-from reactant.frontends.numpy.tensor import Tensor
-from reactant.session import is_tracing
+from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.control.iteration import PolicyItems, items_of
+from reactant.support.session import is_tracing
 
 
 def stop_gradient(x: Any) -> Any:

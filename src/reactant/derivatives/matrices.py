@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import signature as sig
+from reactant.calling import signature as sig
 from reactant.derivatives import by_jax
 from reactant.derivatives.entry import DerivativeFunction, argument, as_chosen, chosen_arguments, name_of
 from reactant.derivatives.gradients import grad
@@ -16,12 +16,12 @@ from reactant.derivatives.outline import Outlined, Slot, as_floating, filled, le
 from reactant.derivatives.sparse_matrices import SparseJacobian
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, size
-from reactant.like_functions import remembering_how
-from reactant.session import is_tracing
+from reactant.support.like_functions import remembering_how
+from reactant.support.session import is_tracing
 
 MODES = ("auto", "forward", "reverse")
 

@@ -15,29 +15,31 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import signature as sig
 from reactant.api import Jitted
+from reactant.calling import signature as sig
 from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.requests import Request
 from reactant.errors import ReactantError, UnsupportedError
-from reactant.frontends import branches, calls, source_map
-from reactant.frontends.aliases import has_dynamic_steps, made_in
-from reactant.frontends.alternatives import Alternative
-from reactant.frontends.branches import Branch
-from reactant.frontends.jax_in_numpy import call_in_trace
-from reactant.frontends.jax_recognition import is_jax_function
-from reactant.frontends.numpy.promotion import PYTHON_DTYPES
-from reactant.frontends.numpy.storage import Storage
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor
-from reactant.frontends.optional import MaybeNone
-from reactant.frontends.plans import Keep, unify
-from reactant.frontends.state import Variables
-from reactant.frontends.trace import Failure, current_trace
+from reactant.frontends.arrays.aliases import has_dynamic_steps, made_in
+from reactant.frontends.arrays.promotion import PYTHON_DTYPES
+from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.control import branches
+from reactant.frontends.control.branches import Branch
+from reactant.frontends.control.plans import Keep, unify
+from reactant.frontends.control.state import Variables
+from reactant.frontends.jax.jax_in_numpy import call_in_trace
+from reactant.frontends.session import calls
+from reactant.frontends.session.trace import Failure, current_trace
+from reactant.frontends.source import source_map
+from reactant.frontends.source.jax_recognition import is_jax_function
+from reactant.frontends.values.alternatives import Alternative
+from reactant.frontends.values.optional import MaybeNone
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of
-from reactant.records import dataclass
-from reactant.session import SESSION
+from reactant.support.records import dataclass
+from reactant.support.session import SESSION
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
-from reactant import signature as sig
 from reactant.api import Jitted
+from reactant.calling import signature as sig
 from reactant.derivatives import by_jax
 from reactant.derivatives.entry import (
     EXTRA,
@@ -24,7 +24,7 @@ from reactant.derivatives.gradients import Derivative, grad
 from reactant.derivatives.linear import jvp_traced, linear_traced
 from reactant.derivatives.residuals import Split
 from reactant.errors import ReactantError
-from reactant.session import is_tracing
+from reactant.support.session import is_tracing
 
 
 @remembered

@@ -13,11 +13,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import pipelines
-from reactant import signature as sig
+from reactant.calling import signature as sig
+from reactant.calling.compiled import Compiled, Lowered, Times
+from reactant.calling.compiled_numpy import lower
+from reactant.calling.placing import results_of
+from reactant.calling.traced import Result, Traced
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
-from reactant.compiled import Compiled, Lowered, Times
-from reactant.compiled_numpy import lower
 from reactant.derivatives import by_jax
 from reactant.derivatives.answers import require_real
 from reactant.derivatives.by_jax import TakenByJax
@@ -27,20 +29,18 @@ from reactant.derivatives.linear import prepared, primal_of, tangent_tree
 from reactant.derivatives.outline import Slot, as_floating, filled, leaves_of
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, block_ops, blocks_of
-from reactant.differentiate.division import divided
-from reactant.differentiate.forward import finish, new_function
+from reactant.differentiate.modes.division import divided
+from reactant.differentiate.modes.forward import finish, new_function
 from reactant.errors import ReactantError
-from reactant.frontends.jax import NotImported
-from reactant.frontends.numpy.tensor import ARRAY
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays.tensor import ARRAY
+from reactant.frontends.jax.importing import NotImported
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype
 from reactant.jax_functions import JaxJitted
 from reactant.options import CompileOptions
-from reactant.placing import results_of
-from reactant.records import dataclass
-from reactant.traced import Result, Traced
+from reactant.support.records import dataclass
 
 CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "stablehlo.reshape"}
 """Ops that are done again rather than have their result kept."""

@@ -10,26 +10,26 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import pipelines
-from reactant import signature as sig
 from reactant.api import Jitted
-from reactant.compiled import Lowered, Times
+from reactant.calling import signature as sig
+from reactant.calling.compiled import Lowered, Times
+from reactant.calling.traced import Result, Traced
 from reactant.derivatives.entry import EXTRA, compiled, name_of, numbers_of
 from reactant.derivatives.linear import prepared, primal_of
 from reactant.derivatives.outline import Outlined, Slot, filled, leaves_of
 from reactant.differentiate import requests
-from reactant.differentiate.cuts import Cut, cut, pulled_to
-from reactant.differentiate.sparse import Colouring, colour
-from reactant.differentiate.structure import pattern_of, readable
+from reactant.differentiate.modes.cuts import Cut, cut, pulled_to
+from reactant.differentiate.structure.sparse import Colouring, colour
+from reactant.differentiate.structure.structure import pattern_of, readable
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_and_dtype
-from reactant.like_functions import LikeFunction
-from reactant.records import dataclass
 from reactant.runtime.executable import Executable
-from reactant.session import is_tracing
-from reactant.traced import Result, Traced
+from reactant.support.like_functions import LikeFunction
+from reactant.support.records import dataclass
+from reactant.support.session import is_tracing
 
 REVERSE_COST = 2
 """What a direction costs in reverse mode, against forward mode."""

@@ -13,11 +13,11 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant.api import as_jitted
-from reactant.compiled import pipeline_of
+from reactant.calling.compiled import pipeline_of
 from reactant.diagnosis.trial import Trial, random_arguments
 from reactant.options import CompileOptions
-from reactant.records import dataclass
 from reactant.rewrite.report import Rewrite
+from reactant.support.records import dataclass
 
 
 @dataclass

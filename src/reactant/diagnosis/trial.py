@@ -12,9 +12,9 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_of
 from reactant.options import CompileOptions
-from reactant.records import dataclass
 from reactant.rewrite import Report
 from reactant.runtime.executable import Executable
+from reactant.support.records import dataclass
 from reactant.verification import reason
 
 

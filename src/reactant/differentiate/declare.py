@@ -26,12 +26,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.masks import kept_zero
+from reactant.differentiate.facts.masks import kept_zero
 from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

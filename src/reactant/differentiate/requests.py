@@ -23,7 +23,7 @@ from reactant.batching.engine import batched_module
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, tensor_type
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 FORWARD, REVERSE, PRIMAL = "reactant.forward", "reactant.reverse", "reactant.primal"
 CHECKPOINT, CUSTOM, STOP = "reactant.checkpoint", "reactant.custom_derivative", "reactant.stop_gradient"
@@ -263,8 +263,8 @@ def _with_requests(functions: dict[str, ir.Operation]) -> set[str]:
 
 def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Operation],
             expansions: list[Expansion] | None) -> None:
-    from reactant.differentiate import forward, reverse  # the rules are loaded when something is differentiated
-    from reactant.differentiate.checkpoint import Policy
+    from reactant.differentiate.modes import forward, reverse  # the rules are loaded when something is differentiated
+    from reactant.differentiate.modes.checkpoint import Policy
     request = request_of(op)
     name = ir.StringAttr(function.attributes["sym_name"]).value
     source = apart(op, name)

@@ -9,14 +9,14 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.api import as_jitted
+from reactant.calling.compiled import Lowered, Times
 from reactant.communication.account import Needed
 from reactant.communication.traffic import Moved, Traffic
-from reactant.compiled import Lowered, Times
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.records import dataclass
 from reactant.rewrite import Report
 from reactant.rewrite.report import following, source_line
+from reactant.support.records import dataclass
 
 MOST_CHAINS = 8
 """Chains of one line that are printed; all are in `Line.chains`."""

@@ -15,33 +15,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.frontends import (
-    array_lists,
-    attempts,
-    calls,
-    chosen_keys,
-    chosen_lists,
-    chosen_objects,
-    effects,
-    element_copies,
-    elements,
-    exit_stacks,
-    generated,
-    heaps,
-    identity,
-    iterators,
-    operators,
-    pushed,
-    ragged,
-    run_time_keys,
-    source_map,
-)
-from reactant.frontends.alternatives import Alternative, each_key
-from reactant.frontends.array_lists import NeedsArray
-from reactant.frontends.branches import StagedRaise
-from reactant.frontends.calls import is_undecided, takes_anything
-from reactant.frontends.carried import LateRead, NeedsGrower, NeedsPeeling, Unroll, truth_of, unbound
-from reactant.frontends.decisions import (
+from reactant.frontends.arrays.tensor import PYTHON, Tensor, is_tensor
+from reactant.frontends.control import attempts, effects, elements, generated, identity, iterators, pushed
+from reactant.frontends.control.branches import StagedRaise
+from reactant.frontends.control.carried import LateRead, NeedsGrower, NeedsPeeling, Unroll, truth_of, unbound
+from reactant.frontends.control.decisions import (
     and_,
     asked,
     condition,
@@ -56,16 +34,23 @@ from reactant.frontends.decisions import (
     same,
     truth,
 )
-from reactant.frontends.failures import failure
-from reactant.frontends.growing import Deeper, Grower, shown
-from reactant.frontends.loop_choice import for_stmt, if_stmt, while_stmt
-from reactant.frontends.numpy.tensor import PYTHON, Tensor, is_tensor
-from reactant.frontends.operators import UNSET, Unusable, ag__
-from reactant.frontends.optional import MaybeNone, changing, is_none, known_index
-from reactant.frontends.run_time_lists import RunTimeList
-from reactant.frontends.source_map import too_deep
-from reactant.frontends.state import ABSENT, MaybeBound, capture
-from reactant.frontends.trace import Trace, current_trace, is_tracing
+from reactant.frontends.control.loop_choice import for_stmt, if_stmt, while_stmt
+from reactant.frontends.control.state import ABSENT, MaybeBound, capture
+from reactant.frontends.host import exit_stacks
+from reactant.frontends.host.failures import failure
+from reactant.frontends.prelude import heaps, run_time_keys
+from reactant.frontends.session import calls
+from reactant.frontends.session.calls import is_undecided, takes_anything
+from reactant.frontends.session.trace import Trace, current_trace, is_tracing
+from reactant.frontends.source import operators, source_map
+from reactant.frontends.source.operators import UNSET, Unusable, ag__
+from reactant.frontends.source.source_map import too_deep
+from reactant.frontends.values import array_lists, chosen_keys, chosen_lists, chosen_objects, element_copies, ragged
+from reactant.frontends.values.alternatives import Alternative, each_key
+from reactant.frontends.values.array_lists import NeedsArray
+from reactant.frontends.values.growing import Deeper, Grower, shown
+from reactant.frontends.values.optional import MaybeNone, changing, is_none, known_index
+from reactant.frontends.values.run_time_lists import RunTimeList
 from reactant.ir import ops
 
 # ---- errors at run time ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

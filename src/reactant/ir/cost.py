@@ -18,7 +18,7 @@ from reactant.ir import modules
 from reactant.ir.induction import trips
 from reactant.ir.ops import target_of
 from reactant.ir.types import dtype_of, shape_and_dtype, size
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 FREE = {"stablehlo.constant", "stablehlo.reshape", "stablehlo.return", "func.return", "stablehlo.tuple",
         "stablehlo.get_tuple_element", "stablehlo.optimization_barrier", "stablehlo.iota", "stablehlo.bitcast_convert"}

@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 DEPTH = 14
 """How many ops behind a value are looked at for its range."""

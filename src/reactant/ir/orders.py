@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import is_float, shape_and_dtype
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 FLOATS = {"float16": (5, 10), "bfloat16": (8, 7), "float32": (8, 23), "float64": (11, 52)}
 """Bits of the exponent and of the fraction."""

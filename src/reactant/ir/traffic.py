@@ -16,7 +16,7 @@ from reactant.ir import modules, ops
 from reactant.ir.cost import FREE, MOVES
 from reactant.ir.induction import trips
 from reactant.ir.types import shape_and_dtype, size
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 ALIASES = {"stablehlo.reshape", "stablehlo.bitcast_convert"}
 """Ops whose result is their operand under another name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.ir import modules
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reactant.loopnests.affine import ZERO, number, symbol
-from reactant.loopnests.buffers import NotCompiled
-from reactant.loopnests.compactions import note_compactions
-from reactant.loopnests.control import Compiler
-from reactant.loopnests.elements import Buffer
-from reactant.loopnests.extremes import without_nan
-from reactant.loopnests.graph import Block, Node
-from reactant.loopnests.last_writes import without_last_writes
-from reactant.loopnests.numbers import INDEX
-from reactant.records import dataclass
+from reactant.loopnests.analysis.extremes import without_nan
+from reactant.loopnests.analysis.graph import Block, Node
+from reactant.loopnests.analysis.last_writes import without_last_writes
+from reactant.loopnests.emission.affine import ZERO, number, symbol
+from reactant.loopnests.emission.buffers import NotCompiled
+from reactant.loopnests.emission.compactions import note_compactions
+from reactant.loopnests.emission.control import Compiler
+from reactant.loopnests.emission.elements import Buffer
+from reactant.loopnests.emission.numbers import INDEX
+from reactant.support.records import dataclass
 
 
 @dataclass

@@ -16,16 +16,18 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
-from reactant.loopnests import arg_extremes, interleaving, partitions, product_calls, sorting, worth
-from reactant.loopnests.budget import WRITTEN, Budget, TooLong
+from reactant.loopnests.analysis.budget import WRITTEN, Budget, TooLong
+from reactant.loopnests.analysis.graph import Block, Node, read_block, take_apart
+from reactant.loopnests.calls import arg_extremes, partitions, product_calls
+from reactant.loopnests.choice import interleaving, worth
+from reactant.loopnests.emission.supported import compiles
 from reactant.loopnests.function import NotCompiled, write_function
-from reactant.loopnests.graph import Block, Node, read_block, take_apart
-from reactant.loopnests.supported import compiles
+from reactant.loopnests.sorts import sorting
 from reactant.native import ffi, workspace
-from reactant.records import dataclass
 from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
 from reactant.runtime.pool import OTHERS
+from reactant.support.records import dataclass
 
 OTHERS.append(workspace.release)
 CONSTANT = "stablehlo.constant"

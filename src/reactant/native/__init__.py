@@ -13,7 +13,8 @@ run-time checks.
 
 `compile_kernel` takes a GPU kernel instead: a `func.func` that is one thread, with `gpu.thread_id`, `gpu.block_id`,
 `gpu.block_dim`, `gpu.grid_dim`, shared memory as `memref.alloca` in the workgroup address space, `gpu.barrier`,
-`gpu.shuffle`, and calls of the collective functions that `reactant.kernels.form` lists; launch sizes are constants.
+`gpu.shuffle`, and calls of the collective functions that `reactant.kernels.form.form` lists; launch sizes are
+constants.
 
 Meaning, where MLIR leaves it open: `i1` is a byte in memory; integer division is total (x/0 = -1, x%0 = x, the least
 number over -1 wraps), and so are shifts (by the width or more: 0, or the sign); conversions of floats to integers

@@ -17,7 +17,7 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.native import bounds, layout, roots, widths
 from reactant.native.sections import Section, sections
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Handler = Callable[["Function", ir.Operation], None]
 HANDLERS: dict[str, Handler] = {}

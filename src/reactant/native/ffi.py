@@ -11,7 +11,7 @@ import jax
 import jaxlib
 
 from reactant.errors import ReactantError
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 _SIZES = {"size_t": 8, "int64_t": 8, "int32_t": 4, "uint32_t": 4, "int": 4, "XLA_FFI_Handler_Traits": 4}
 _ENUM = re.compile(r"typedef enum \{[^}]*\}\s*(\w+);")

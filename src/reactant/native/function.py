@@ -40,7 +40,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     support,
     workspace,
 )
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 ROLES = ("in", "out", "inout")
 WORKSPACE = "workspace"

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import context, modules
 from reactant.native.function import NativeFunction, compile
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 LOOPS = ("scf.for", "scf.parallel")
 VIEWS = ("memref.cast", "memref.subview", "memref.reinterpret_cast", "memref.collapse_shape", "memref.expand_shape",

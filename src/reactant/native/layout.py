@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.native import bounds
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 _SCALARS = {"f64": "double", "f32": "float", "f16": "half", "bf16": "i16", "index": "i64"}
 _BYTES = {"double": 8, "float": 4, "half": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "i128": 16, "ptr": 8}

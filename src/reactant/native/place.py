@@ -11,7 +11,7 @@ from reactant.ir import attributes as attr
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, emits
 from reactant.native.memory import counted, parallel_group, product, total
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Dim3 = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from reactant.native import engine
 from reactant.native.emission import Function, Module
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Routine = Callable[..., "Real"]
 ROUTINES: dict[str, Routine] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.native import layout
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.native.emission import Function

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import modules
 from reactant.native import layout
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 LONG = 2000
 """Ops from which a block is cut (a perceptron's gradient, 10,500: 13.8 s of LLVM's time, cut 1.1 s)."""

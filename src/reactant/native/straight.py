@@ -24,7 +24,7 @@ from reactant.ir.types import shape_and_dtype, size
 from reactant.native import engine, support, threads
 from reactant.native.function import NativeFunction, of_target
 from reactant.native.in_place import writing_over
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 CALL = "stablehlo.custom_call"
 SAME_BYTES = ("stablehlo.reshape", "stablehlo.bitcast_convert")

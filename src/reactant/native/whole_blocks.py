@@ -15,7 +15,7 @@ from reactant.native.emission import Function
 from reactant.native.order import loop_order, stride_of
 from reactant.native.place import Dim3, Launch, Place
 from reactant.native.short_loops import is_straight
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 _SENSES = {2: -1, 3: -1, 4: 1, 5: 1, 6: 0, 7: 0}
 """Of arith.cmpi: slt, sle, sgt, sge: whether it holds for small or for great numbers; ult, ule: for those between."""

@@ -10,7 +10,7 @@ import time
 from typing import Any, Protocol
 
 from reactant.processes.losses import DIED, SILENT, Loss
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from jax.sharding import NamedSharding
 from reactant.errors import CheckpointError, ClusterError, translated
 from reactant.processes import agreement
 from reactant.processes.peers import cluster
-from reactant.records import dataclass
 from reactant.runtime import shards
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.meshes import blocks
+from reactant.support.records import dataclass
 
 NAMES = "tree.json"
 LARGEST = 64 << 20

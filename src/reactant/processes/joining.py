@@ -11,7 +11,6 @@ from reactant.errors import ClusterError
 from reactant.processes.channels import Channel, OverStore, ToSupervisor
 from reactant.processes.service import Service
 from reactant.processes.watchdog import PATIENCE, SILENT, Watchdog
-from reactant.records import dataclass
 from reactant.runtime.jax_internals import (
     has_started,
     join_processes,
@@ -19,6 +18,7 @@ from reactant.runtime.jax_internals import (
     processes_of_environment,
     store_of_processes,
 )
+from reactant.support.records import dataclass
 
 TOLD = "REACTANT_LAUNCHED"
 """The variable in which `reactant launch` tells a process what it is part of."""

@@ -20,7 +20,7 @@ from reactant.processes.losses import SILENT as IS_SILENT
 from reactant.processes.printing import Printed
 from reactant.processes.service import Service
 from reactant.processes.watchdog import PATIENCE
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 ENDING = 10.0
 """Seconds that the others have for their errors when a process is lost; what is there then is killed."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from reactant.errors import ClusterError
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 DIED, RAISED, SILENT, ENDED, LATE = "died", "raised", "silent", "ended", "late"
 """Kinds of losses: of a process that is gone, that raised an error, that does not answer, that came to its end before

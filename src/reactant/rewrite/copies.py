@@ -14,7 +14,6 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.ir import attributes as attr
 from reactant.ir import modules
-from reactant.records import dataclass
 from reactant.rewrite.driver import RuleSet, pure, unused
 from reactant.rewrite.known import Known, flat
 from reactant.rewrite.memory import Memory
@@ -30,6 +29,7 @@ from reactant.rewrite.repeats import (
     repeats,
     results_used_outside,
 )
+from reactant.support.records import dataclass
 
 HOLE, PLACE = "reactant.hole", "reactant.place"
 """Stands for an op that is another one in every copy; its attribute says at which place."""

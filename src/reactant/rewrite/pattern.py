@@ -17,8 +17,8 @@ from jaxlib.mlir.dialects import chlo, func, stablehlo
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.records import dataclass
 from reactant.rewrite import registry
+from reactant.support.records import dataclass
 
 LEVELS = (None, "rounding", "association")
 DTYPES = {"integer": "iu", "float": "f", "real": "iuf", "bool": "b", "complex": "c", "discrete": "iub",

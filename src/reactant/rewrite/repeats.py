@@ -15,8 +15,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir.ops import ELEMENTWISE, content_of
 from reactant.ir.types import shape_of, size
-from reactant.records import dataclass
 from reactant.rewrite.compile import CONSTANT
+from reactant.support.records import dataclass
 
 LEAST_LENGTH, LEAST_COPIES, LEAST_SAVED = 12, 3, 120
 """What a repeat must have: ops in one copy, copies, and ops that need not be looked at again."""

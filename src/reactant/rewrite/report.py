@@ -10,7 +10,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.ir.locations import file_and_line
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass

@@ -20,7 +20,6 @@ import numpy as np
 from jax import Array, Device
 from jax.sharding import NamedSharding, Sharding
 
-from reactant import named_tuples
 from reactant.errors import waiting
 from reactant.ir import types
 from reactant.runtime import array_functions, meshes, shards, sources
@@ -28,6 +27,7 @@ from reactant.runtime.array_flat import Flags, Flat
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Layout, box_of, is_basic, is_element, layout_in, read, shadow_of, strided, write
 from reactant.runtime.storage import Storage, buffer_of, computes, require_held, whole_on
+from reactant.support import named_tuples
 
 READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
              "whose flags say so. Assign to the array itself (`x.real = ...`), or copy it first.")

@@ -17,7 +17,7 @@ Two more, in CPU time of whole NumPy programs (benchmarks/run.py). Copies by reg
 (`xla_cpu_copy_insertion_use_region_analysis`) stay off: in nested loops XLA then drops a copy that is needed, and the
 inner body sees the outer counter one too high, silently (jax 0.10.2; `test_counter_of_an_outer_loop`). 512-bit vectors
 (`xla_cpu_prefer_vector_width`) stay off too: with them atan2(x, 1), which is arctan, is wrong in the first digit from
-64 elements on (`tests/frontends/numpy/test_elementwise.py::test_arctan_of_many`):
+64 elements on (`tests/frontends/arrays/test_elementwise.py::test_arctan_of_many`):
 
 | program | default | copies by region analysis | 512-bit vectors |
 |---|---|---|---|

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import jax
 
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import context, types
-from reactant.records import dataclass
 from reactant.runtime import repeats
 from reactant.runtime.lent import lent_operands
+from reactant.support.records import dataclass
 
 BIG = 1 << 20
 """Bytes from which an argument is borrowed and a result recycled; below it copying costs less than the bookkeeping.

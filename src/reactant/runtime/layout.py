@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from reactant.ir import types
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 MOST_LOOKED_AT = 1 << 24
 """Elements among which those that lie in one place are looked for."""

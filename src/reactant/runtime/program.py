@@ -24,10 +24,9 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func as func_dialect
 
-from reactant import progress
 from reactant.ir import context, cusolver, modules, types
-from reactant.records import dataclass
-from reactant.runtime import denormals, heap, legalization, lent
+from reactant.legalize import legalization
+from reactant.runtime import denormals, heap, lent
 from reactant.runtime.jax_internals import (
     X64,
     Primitive,
@@ -38,6 +37,8 @@ from reactant.runtime.jax_internals import (
     initialize_lapack,
     result_type,
 )
+from reactant.support import progress
+from reactant.support.records import dataclass
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""

@@ -11,8 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.records import dataclass
 from reactant.runtime.storage import require_held
+from reactant.support.records import dataclass
 
 Index = tuple[slice, ...]
 

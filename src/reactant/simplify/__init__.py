@@ -1,26 +1,19 @@
 """The tensor rules: one module a family of root ops; importing this package declares them all."""
-from reactant.simplify import (
+from reactant.simplify.algebra import (
     arithmetic,
-    bands,
-    block_systems,
-    blocks,
-    cancellations,
-    chains,
     cleanup,
     complex_numbers,
-    conditional_updates,
-    contraction,
-    control_flow,
     conversion,
-    convolutions,
-    dynamic_slicing,
     elementary,
-    factorizations,
     flags,
-    fourier,
-    gathering,
-    indexing,
     logic,
+    random_bits,
+    ranges,
+    signs,
+)
+from reactant.simplify.control import (
+    conditional_updates,
+    control_flow,
     loop_borders,
     loop_branches,
     loop_chunks,
@@ -33,21 +26,27 @@ from reactant.simplify import (
     loop_sums,
     loop_windows,
     loops,
+)
+from reactant.simplify.layout import chains, dynamic_slicing, masked_updates, needs, rerolling, shape, slicing
+from reactant.simplify.linear import (
+    bands,
+    block_systems,
+    blocks,
+    cancellations,
+    contraction,
+    convolutions,
+    factorizations,
+    fourier,
     low_rank,
-    masked_updates,
-    needs,
     products,
-    random_bits,
-    ranges,
     reduction,
-    rerolling,
-    shape,
-    signs,
-    slicing,
     solving,
-    sorting,
     structured,
     sums,
+    toeplitz,
+)
+from reactant.simplify.selection import gathering, indexing, sorting
+from reactant.simplify.target import (
     target,
     target_buffers,
     target_columns,
@@ -62,7 +61,6 @@ from reactant.simplify import (
     target_systems,
     target_updates,
     target_windows,
-    toeplitz,
 )
 
 __all__ = [

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from reactant.differentiate.reverse import vjp
+from reactant.differentiate.modes.reverse import vjp
 from reactant.ir import convolution as conv
 from reactant.ir import interpret
 from reactant.ir.context import building

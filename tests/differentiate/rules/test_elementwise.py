@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.differentiate.forward import jvp
-from reactant.differentiate.reverse import vjp
+from reactant.differentiate.modes.forward import jvp
+from reactant.differentiate.modes.reverse import vjp
 from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
 from reactant.ir.context import building

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
-from reactant.differentiate.reverse import vjp
+from reactant.differentiate.modes.reverse import vjp
 from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import interpret, ops

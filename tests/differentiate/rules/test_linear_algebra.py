@@ -8,10 +8,10 @@ from jaxlib.mlir import ir
 
 import reactant
 from reactant.differentiate import requests
-from reactant.differentiate.forward import jvp
-from reactant.differentiate.reverse import vjp
+from reactant.differentiate.modes.forward import jvp
+from reactant.differentiate.modes.reverse import vjp
 from reactant.errors import NotDifferentiable
-from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.session.jax_calls import call_jax
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from tests.differentiate.derivative_checks import check, compiled, module_of

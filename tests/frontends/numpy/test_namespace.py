@@ -10,7 +10,8 @@ import pytest
 
 import reactant
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import implements, namespace, refused
+from reactant.frontends.arrays import implements
+from reactant.frontends.numpy import namespace, refused
 from tests.frontends.numpy import namespace_rows as rows
 from tests.support import check
 

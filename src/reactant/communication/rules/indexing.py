@@ -22,7 +22,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.bounds import combined_by
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(eq=False)

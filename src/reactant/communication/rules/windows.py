@@ -17,7 +17,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.bounds import combined_by
 from reactant.ir.types import shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 RUNNING = ("add", "multiply", "maximum", "minimum", "and", "or")
 

@@ -10,8 +10,8 @@ from jaxlib.mlir.dialects import func as func_dialect
 
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.declare import Call, attributes_of
-from reactant.differentiate.signs import HYPOT, PRODUCT, SAME
-from reactant.differentiate.smooth import LOG_OF_SUM, SINC
+from reactant.differentiate.recognised.signs import HYPOT, PRODUCT, SAME
+from reactant.differentiate.recognised.smooth import LOG_OF_SUM, SINC
 from reactant.errors import NotDifferentiable
 from reactant.ir import attributes as attr
 from reactant.ir import creation, interpret, ops

@@ -12,8 +12,9 @@ from functools import cache
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate import forward, requests
+from reactant.differentiate import requests
 from reactant.differentiate.declare import attributes_of
+from reactant.differentiate.modes import forward
 from reactant.differentiate.rules.matrices import (
     diagonal,
     of_columns,

@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import Call, Tangents, bilinear, derivative, linear
-from reactant.differentiate.masks import chosen_factor
+from reactant.differentiate.facts.masks import chosen_factor
 from reactant.differentiate.rules.matrices import solver_of, triangle
 from reactant.ir import ops
 from reactant.ir.matrices import adjoint, matmul, swapped

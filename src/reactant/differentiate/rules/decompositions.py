@@ -16,10 +16,13 @@ from reactant.differentiate.declare import (
     times,
     zeros,
 )
-from reactant.differentiate.determinants import DETERMINANT
-from reactant.differentiate.factors import DIAGONAL, ORTHOGONAL, reads_only
-from reactant.differentiate.prepare import SOLUTION
-from reactant.differentiate.roots import EVEN_FUNCTION, SQUARE_OF_ANGLE, angle_slope, even_tangent
+from reactant.differentiate.recognised.determinants import DETERMINANT
+from reactant.differentiate.recognised.factors import DIAGONAL, ORTHOGONAL, reads_only
+from reactant.differentiate.recognised.prepare import SOLUTION
+from reactant.differentiate.recognised.roots import EVEN_FUNCTION, SQUARE_OF_ANGLE, angle_slope, even_tangent
+from reactant.differentiate.recognised.signs import HYPOT, PRODUCT, SAME, finite_factor, slope_of_norm, unless_zero
+from reactant.differentiate.recognised.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
+from reactant.differentiate.recognised.spectral import FUNCTION
 from reactant.differentiate.rules import cofactors
 from reactant.differentiate.rules.contraction import cholesky_tangent, solve_cotangents, solve_tangent
 from reactant.differentiate.rules.indexing import taken
@@ -36,9 +39,6 @@ from reactant.differentiate.rules.matrices import (
     with_unit_diagonal,
 )
 from reactant.differentiate.rules.spectral import function_tangent
-from reactant.differentiate.signs import HYPOT, PRODUCT, SAME, finite_factor, slope_of_norm, unless_zero
-from reactant.differentiate.smooth import LOG_OF_SUM, SINC, slope_of_sinc, slopes
-from reactant.differentiate.spectral import FUNCTION
 from reactant.ir import ops
 from reactant.ir.cusolver import permutation
 from reactant.ir.lapack import TURNS, lapack_solve

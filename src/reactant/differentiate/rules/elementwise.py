@@ -29,9 +29,9 @@ from reactant.differentiate.declare import (
     times,
     zeros,
 )
-from reactant.differentiate.masks import kept_zero
+from reactant.differentiate.facts.masks import kept_zero
+from reactant.differentiate.recognised.signs import slope_of_norm
 from reactant.differentiate.rules.bodies import body_of
-from reactant.differentiate.signs import slope_of_norm
 from reactant.ir import ops
 from reactant.ir.bounds import least
 from reactant.ir.types import dtype_of, is_complex, shape_of

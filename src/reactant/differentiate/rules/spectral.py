@@ -4,8 +4,9 @@ from __future__ import annotations
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.cones import cone_of, with_slope
 from reactant.differentiate.declare import Call, Tangents, number
+from reactant.differentiate.recognised.cones import cone_of, with_slope
+from reactant.differentiate.recognised.spectral import ANY, FUNCTION, SYMMETRIC
 from reactant.differentiate.rules.matrices import (
     of_columns,
     of_rows,
@@ -14,7 +15,6 @@ from reactant.differentiate.rules.matrices import (
     with_diagonal,
     without_diagonal,
 )
-from reactant.differentiate.spectral import ANY, FUNCTION, SYMMETRIC
 from reactant.ir import ops
 from reactant.ir.matrices import adjoint, matmul
 from reactant.ir.types import dtype_of, is_complex, shape_of

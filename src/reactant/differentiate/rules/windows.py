@@ -20,11 +20,11 @@ from reactant.differentiate.declare import (
     tangents_of,
     zeros,
 )
-from reactant.differentiate.masks import settled_apart
+from reactant.differentiate.facts.masks import settled_apart
 from reactant.differentiate.rules.bodies import IDENTITY, applied, body_of, body_of_region, evaluated_body
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Combine = Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]
 """Two lists of arrays, of earlier and later elements, to one."""

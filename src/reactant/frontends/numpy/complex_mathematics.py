@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from reactant.frontends import calls
+from reactant.frontends.arrays.tensor import is_tensor
 from reactant.frontends.numpy.overlay import as_python_float, logarithm, on_numbers, to_python
-from reactant.frontends.numpy.tensor import is_tensor
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session import calls
+from reactant.frontends.session.trace import current_trace
 
 _UFUNC_OF = {cmath.sqrt: np.sqrt, cmath.exp: np.exp, cmath.sin: np.sin, cmath.cos: np.cos, cmath.tan: np.tan,
              cmath.sinh: np.sinh, cmath.cosh: np.cosh, cmath.tanh: np.tanh, cmath.asin: np.arcsin,

@@ -12,15 +12,15 @@ from functools import cache, lru_cache
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.indexing import store
-from reactant.frontends.numpy.promotion import loop_dtypes, python_type
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.indexing import store
+from reactant.frontends.arrays.promotion import loop_dtypes, python_type
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 Labels = Sequence[object]
 

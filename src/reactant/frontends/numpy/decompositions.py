@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from reactant.frontends.jax_calls import geqrf
+from reactant.frontends.session.jax_calls import geqrf
 
 Arrays = tuple[jax.Array, ...]
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy import memory_order
-from reactant.frontends.numpy import storage as st
+from reactant.frontends.arrays import memory_order
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.indexing import store
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy.contraction import finish, product, sum_over
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.indexing import store
-from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.tensor import ARRAY, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 

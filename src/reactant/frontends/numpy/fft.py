@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, real_dtype, shape_of, size
 

@@ -11,8 +11,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import times
-from reactant.frontends.jax_calls import call_jax
-from reactant.frontends.known_derivatives import Values, with_derivative
+from reactant.frontends.numpy.known_derivatives import Values, with_derivative
+from reactant.frontends.session.jax_calls import call_jax
 from reactant.ir import ops
 
 FAR, LAST = 8, 172

@@ -8,17 +8,17 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.calls import following
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.bounded import is_partial
-from reactant.frontends.numpy.creation import as_tensor, shape_tuple
-from reactant.frontends.numpy.implements import concretely, implements, name_of, of_concrete, tensors
-from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.run_time_shapes import sized
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.creation import as_tensor, shape_tuple
+from reactant.frontends.arrays.dynamic.bounded import is_partial
+from reactant.frontends.arrays.dynamic.run_time_shapes import sized
+from reactant.frontends.arrays.implements import concretely, implements, name_of, of_concrete, tensors
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.frontends.numpy.selection import written
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast, weak_type
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session.calls import following
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
 

@@ -12,12 +12,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import value_facts
-from reactant.frontends.numpy.implements import implements
+from reactant.frontends.arrays import value_facts
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufuncs import as_value, cast
 from reactant.frontends.numpy.sorting import gather_flat, keys_of, search
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import as_value, cast
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.bounded import is_partial
-from reactant.frontends.numpy.implements import has_tensors, made_here
-from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import weak_type
+from reactant.frontends.arrays.dynamic.bounded import is_partial
+from reactant.frontends.arrays.implements import has_tensors, made_here
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufuncs import weak_type
 
 _JOINING = type(np.r_).__mro__[1]
 _GRID = type(np.mgrid).__mro__[1]

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.creation import array_of, as_tensor, asarray, empty
-from reactant.frontends.numpy.implements import has_tensors, implements
-from reactant.frontends.numpy.promotion import result_type as promoted
-from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, check_dtype, wrap
-from reactant.frontends.numpy.ufuncs import cast, weak_type
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays.creation import array_of, as_tensor, asarray, empty
+from reactant.frontends.arrays.implements import has_tensors, implements
+from reactant.frontends.arrays.promotion import result_type as promoted
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, check_dtype, wrap
+from reactant.frontends.arrays.ufuncs import cast, weak_type
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 
@@ -130,7 +130,7 @@ def ndenumerate(arr: object) -> Iterator[tuple[tuple[int, ...], Any]]:
     if not has_tensors(arr):
         return iter(np.ndenumerate(np.asarray(arr)))
     a = wrap(arr)
-    from reactant.frontends.iteration import EnumeratedItems  # which is built upon this package
+    from reactant.frontends.control.iteration import EnumeratedItems  # which is built upon this package
     return EnumeratedItems(a) if a.size else iter(())
 
 

@@ -8,14 +8,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.creation import shape_tuple, side_by_side
-from reactant.frontends.numpy.implements import implements, refuse
-from reactant.frontends.numpy.indexing import store
-from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast, weak_type
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.creation import shape_tuple, side_by_side
+from reactant.frontends.arrays.implements import implements, refuse
+from reactant.frontends.arrays.indexing import store
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 

@@ -15,13 +15,13 @@ from jaxlib.mlir import ir
 from numpy.linalg import LinAlgError
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy import decompositions, pseudo_inverses
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.tensor import ARRAY, SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session.jax_calls import call_jax
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import real_dtype
 
@@ -67,7 +67,7 @@ def _require(ok: ir.Value, text: str) -> None:
 
 def _of_empty(function: Callable, *arrays: Tensor, **options: object) -> Any:
     """The result for arrays without elements (or that yield none), which is NumPy's: content does not matter."""
-    from reactant.frontends.numpy.implements import of_concrete
+    from reactant.frontends.arrays.implements import of_concrete
     stand_ins = [np.zeros(a.shape, a.dtype) for a in arrays]
     for stand_in in stand_ins:
         if stand_in.ndim >= 2 and stand_in.shape[-1] == stand_in.shape[-2]:

@@ -12,12 +12,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls
+from reactant.frontends.arrays.python_overflow import ROOT
+from reactant.frontends.arrays.tensor import PYTHON, SCALAR, Tensor, is_tensor, python_number
 from reactant.frontends.numpy.gamma import gamma
 from reactant.frontends.numpy.overlay import as_python_float, on_numbers, to_python
-from reactant.frontends.numpy.python_overflow import ROOT
-from reactant.frontends.numpy.tensor import PYTHON, SCALAR, Tensor, is_tensor, python_number
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session import calls
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 
 

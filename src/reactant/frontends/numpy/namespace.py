@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from reactant.frontends.numpy import contraction, elementwise, families, implements, refused
-from reactant.frontends.numpy.tensor import Tensor
-from reactant.records import dataclass
+from reactant.frontends.arrays import elementwise, implements
+from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.numpy import contraction, families, refused
+from reactant.support.records import dataclass
 
 COMPILED, WHILE_TRACING, REFUSED = "compiled", "while tracing", "refused"
 
@@ -100,7 +101,7 @@ def _ufuncs() -> Iterator[Entry]:
         if isinstance(found, np.ufunc):
             known = found in elementwise.LOOPS or found in contraction.GENERALISED
             yield Entry("Ufuncs", f"np.{name}", COMPILED) if known else _entry("Ufuncs", f"np.{name}", found)
-    from reactant.frontends.numpy.ufunc_methods import METHODS
+    from reactant.frontends.arrays.ufunc_methods import METHODS
     for name, found in _public(np.ufunc):
         if callable(found) and name != "resolve_dtypes":
             yield Entry("Ufuncs", f"np.ufunc.{name}", COMPILED if name in METHODS else "")

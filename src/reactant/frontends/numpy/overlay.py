@@ -20,27 +20,18 @@ from jaxlib.mlir import ir
 
 from reactant import errors
 from reactant.errors import ConstantWriteError
-from reactant.frontends import calls, objects, operators, source_map
-from reactant.frontends.nested import mapped
-from reactant.frontends.numpy import (
-    bounded,
-    bounded_functions,
-    creation,
-    families,
-    implements,
-    index_tricks,
-    ordering,
-    per_element,
-    python_numbers,
-    python_overflow,
-    refused,
-    shape,
-    ufuncs,
-)
-from reactant.frontends.numpy.promotion import PYTHON_DTYPES, is_number
-from reactant.frontends.numpy.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
-from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import Failure, current_trace, is_tracing, located
+from reactant.frontends.arrays import creation, implements, python_numbers, python_overflow, shape, ufuncs
+from reactant.frontends.arrays.dynamic import bounded
+from reactant.frontends.arrays.nested import mapped
+from reactant.frontends.arrays.promotion import PYTHON_DTYPES, is_number
+from reactant.frontends.arrays.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
+from reactant.frontends.arrays.ufuncs import cast
+from reactant.frontends.control import objects
+from reactant.frontends.numpy import families, index_tricks, ordering, per_element, refused
+from reactant.frontends.numpy.dynamic import bounded_functions
+from reactant.frontends.session import calls
+from reactant.frontends.session.trace import Failure, current_trace, is_tracing, located
+from reactant.frontends.source import operators, source_map
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 
@@ -344,7 +335,7 @@ def _require_domain(function: Callable, x: Any) -> None:
     """math raises ValueError outside the domain; NaN passes."""
     inside = _DOMAIN.get(function)
     if inside is not None and type(x) is Tensor:
-        from reactant.frontends.trace import current_trace
+        from reactant.frontends.session.trace import current_trace
         ok = np.logical_or(inside(x), np.isnan(x))
         if type(ok) is Tensor:
             current_trace().check(ok.value(), lambda: ValueError("math domain error"))

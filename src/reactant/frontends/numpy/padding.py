@@ -9,11 +9,11 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.implements import implements
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy.joining import known_ints
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 

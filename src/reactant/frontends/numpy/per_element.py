@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends import calls
-from reactant.frontends.calls import following
-from reactant.frontends.numpy.creation import as_tensor
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import Tensor
-from reactant.frontends.operators import ag__
+from reactant.frontends.arrays.creation import as_tensor
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.session import calls
+from reactant.frontends.session.calls import following
+from reactant.frontends.source.operators import ag__
 from reactant.ir.types import Shape
 
 _PYTHON = {"b": bool, "i": int, "u": int, "f": float, "c": complex}

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.implements import implements, refuse
-from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.arrays.implements import implements, refuse
+from reactant.frontends.arrays.tensor import Tensor, wrap
 
 
 @implements(np.polyval)

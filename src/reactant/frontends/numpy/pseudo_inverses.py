@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.frontends.known_derivatives import Values, with_derivative
+from reactant.frontends.numpy.known_derivatives import Values, with_derivative
 from reactant.ir import ops
 from reactant.ir.matrices import adjoint, conjugate, matmul, swapped
 

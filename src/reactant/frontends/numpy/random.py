@@ -16,10 +16,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
-from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.arrays.creation import shape_tuple
+from reactant.frontends.arrays.dynamic.run_time_shapes import sized
+from reactant.frontends.arrays.implements import implements, refuse
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy import random_samplers as samplers
-from reactant.frontends.numpy.creation import shape_tuple
-from reactant.frontends.numpy.implements import implements, refuse
 from reactant.frontends.numpy.random_stream import (
     Stream,
     array_of_value,
@@ -36,9 +38,7 @@ from reactant.frontends.numpy.random_stream import (
     require,
     spread,
 )
-from reactant.frontends.numpy.run_time_shapes import sized
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
+from reactant.frontends.session.jax_calls import call_jax
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of
 

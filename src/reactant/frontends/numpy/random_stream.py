@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.creation import shape_tuple
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy import random_samplers as samplers
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.creation import shape_tuple
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session.jax_calls import call_jax
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of
 

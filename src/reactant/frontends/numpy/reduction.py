@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.elementwise import is_nan, loop
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.tensor import ARRAY, Tensor, wrap
-from reactant.frontends.numpy.ufunc_methods import (
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.elementwise import is_nan, loop
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, wrap
+from reactant.frontends.arrays.ufunc_methods import (
     NEUTRAL,
     accumulate,
     axes_of,
@@ -23,8 +23,8 @@ from reactant.frontends.numpy.ufunc_methods import (
     one_axis,
     reduce,
 )
-from reactant.frontends.numpy.ufuncs import cast
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays.ufuncs import cast
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 

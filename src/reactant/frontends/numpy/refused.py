@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.frontends.numpy.implements import REFUSED, refuse
+from reactant.frontends.arrays.implements import REFUSED, refuse
 
 FILES = ("{name} reads or writes files, which a compiled program cannot. Load before the call and pass the array; save "
          "what the call returns.")

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy import python_overflow, ufuncs
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.elementwise import is_inf, is_nan, sign_bit
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.indexing import store
-from reactant.frontends.numpy.promotion import loop_dtypes
+from reactant.frontends.arrays import python_overflow, ufuncs
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.elementwise import is_inf, is_nan, sign_bit
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.indexing import store
+from reactant.frontends.arrays.promotion import loop_dtypes
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.frontends.numpy.reduction import all as all_of
-from reactant.frontends.numpy.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 

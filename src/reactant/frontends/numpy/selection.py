@@ -9,18 +9,18 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError
-from reactant.frontends.calls import following
-from reactant.frontends.numpy import advanced, memory_order, value_facts
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.bounded import Bounded, Mask
-from reactant.frontends.numpy.creation import as_tensor
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.indexing import list_as_array, store
-from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import as_value, cast, result_strides, weak_type
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays import advanced, memory_order, value_facts
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.creation import as_tensor
+from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.indexing import list_as_array, store
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import as_value, cast, result_strides, weak_type
+from reactant.frontends.session.calls import following
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of

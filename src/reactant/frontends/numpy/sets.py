@@ -10,13 +10,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.bounded import Bounded, Mask, Range, as_number, compressed, is_partial
-from reactant.frontends.numpy.bounded_functions import compact, on_bounded, require_vector
-from reactant.frontends.numpy.elementwise import is_nan
-from reactant.frontends.numpy.implements import implements, refuse
-from reactant.frontends.numpy.shape import axis_in
+from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask, Range, as_number, compressed, is_partial
+from reactant.frontends.arrays.elementwise import is_nan
+from reactant.frontends.arrays.implements import implements, refuse
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.numpy.dynamic.bounded_functions import compact, on_bounded, require_vector
 from reactant.frontends.numpy.sorting import gather_flat, keys_of, order_of_keys, sorted_value
-from reactant.frontends.numpy.tensor import Tensor, wrap
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 

@@ -9,9 +9,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.calls import following
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.bounded import (
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.creation import as_tensor
+from reactant.frontends.arrays.dynamic.bounded import (
     ADVICE,
     Bounded,
     Number,
@@ -20,16 +20,16 @@ from reactant.frontends.numpy.bounded import (
     minus,
     require_equal,
 )
-from reactant.frontends.numpy.bounded_functions import compact, on_bounded
+from reactant.frontends.arrays.elementwise import is_finite, is_nan
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.promotion import loop_dtypes, result_type
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.frontends.numpy.contraction import dot as dot_value
-from reactant.frontends.numpy.creation import as_tensor
-from reactant.frontends.numpy.elementwise import is_finite, is_nan
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.promotion import loop_dtypes, result_type
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import SCALAR, Tensor, wrap
-from reactant.frontends.numpy.ufuncs import cast, weak_type
-from reactant.frontends.trace import current_trace
+from reactant.frontends.numpy.dynamic.bounded_functions import compact, on_bounded
+from reactant.frontends.session.calls import following
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy.elementwise import is_nan
-from reactant.frontends.numpy.implements import implements
-from reactant.frontends.numpy.promotion import result_type
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.numpy.ufunc_methods import deliver, layout_after
-from reactant.frontends.numpy.ufuncs import as_value
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays.elementwise import is_nan
+from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.ufunc_methods import deliver, layout_after
+from reactant.frontends.arrays.ufuncs import as_value
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size, tensor_type
 

@@ -13,16 +13,16 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy import storage as st
-from reactant.frontends.numpy.elementwise import is_nan
-from reactant.frontends.numpy.implements import concretely, implements
-from reactant.frontends.numpy.promotion import result_type
+from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.elementwise import is_nan
+from reactant.frontends.arrays.implements import concretely, implements
+from reactant.frontends.arrays.promotion import result_type
+from reactant.frontends.arrays.tensor import PYTHON, Tensor, wrap
+from reactant.frontends.arrays.ufunc_methods import axes_of, deliver
+from reactant.frontends.arrays.ufuncs import as_value, cast
 from reactant.frontends.numpy.reduction import flag, mean
 from reactant.frontends.numpy.sorting import pick, sorted_value
-from reactant.frontends.numpy.tensor import PYTHON, Tensor, wrap
-from reactant.frontends.numpy.ufunc_methods import axes_of, deliver
-from reactant.frontends.numpy.ufuncs import as_value, cast
-from reactant.frontends.trace import current_trace
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from reactant.frontends import calls
-from reactant.frontends.numpy.implements import has_tensors
-from reactant.frontends.trace import is_tracing, located
+from reactant.frontends.arrays.implements import has_tensors
+from reactant.frontends.session import calls
+from reactant.frontends.session.trace import is_tracing, located
 
 _TABLES = {"scipy.fft": "transforms.FUNCTIONS", "scipy.ndimage._nd_image": "filters.FUNCTIONS",
            "scipy.linalg": "linalg.FUNCTIONS", "scipy.signal": "signal.FUNCTIONS",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.tensor import wrap
+from reactant.frontends.arrays.tensor import wrap
 
 Metric = Callable[..., Any]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.implements import concretely
-from reactant.frontends.numpy.tensor import Tensor, wrap
-from reactant.frontends.optional import known
+from reactant.frontends.arrays.implements import concretely
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.values.optional import known
 
 MODES = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
 """SciPy's numbers of boundary modes, as modes of `np.pad`."""

@@ -15,9 +15,9 @@ import numpy as np
 from jax import lax
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.jax_calls import call_jax
-from reactant.frontends.numpy.tensor import Tensor, python_number, wrap
-from reactant.frontends.trace import current_trace
+from reactant.frontends.arrays.tensor import Tensor, python_number, wrap
+from reactant.frontends.session.jax_calls import call_jax
+from reactant.frontends.session.trace import current_trace
 
 TRANSPOSED = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 SYMMETRIC = {"sym": False, "symmetric": False, "her": True, "hermitian": True, "pos": True, "positive definite": True}

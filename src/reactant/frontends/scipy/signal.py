@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.numpy.shape import axis_in
-from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import Tensor, wrap
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 

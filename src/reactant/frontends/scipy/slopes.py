@@ -9,8 +9,8 @@ import jax
 from jaxlib.mlir import ir
 
 from reactant.differentiate.declare import plus, times
-from reactant.frontends.jax_calls import call_jax
-from reactant.frontends.known_derivatives import Values, with_derivative
+from reactant.frontends.numpy.known_derivatives import Values, with_derivative
+from reactant.frontends.session.jax_calls import call_jax
 from reactant.ir import ops
 
 

@@ -17,13 +17,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.conversion import convert
-from reactant.frontends.jax_calls import call_jax
+from reactant.frontends.arrays.tensor import wrap
+from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy.gamma import gamma
 from reactant.frontends.numpy.special import bessel_i0, bessel_i0e
-from reactant.frontends.numpy.tensor import wrap
-from reactant.frontends.numpy.ufuncs import cast
 from reactant.frontends.scipy.slopes import with_slopes
+from reactant.frontends.session.jax_calls import call_jax
+from reactant.frontends.source.conversion import convert
 
 AS_IN_JAX = """betainc entr erf erfc erfcx erfinv expit fresnel gammasgn i1 i1e
     ndtr ndtri sici spence xlog1py xlogy""".split()

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reactant.frontends import calls
-from reactant.frontends.numpy.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.session import calls
 
 
 class _At(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.numpy.tensor import wrap
+from reactant.frontends.arrays.tensor import wrap
 
 NAMES = """fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn""".split()
 

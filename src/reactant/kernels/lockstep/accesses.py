@@ -28,7 +28,7 @@ from reactant.kernels.lockstep.forms import (
     of_atom,
     range_of,
 )
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 PADDING = 4096
 """Memory is padded by at most twice its own elements and these, so that a window at a run-time place is a slice."""

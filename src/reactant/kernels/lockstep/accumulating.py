@@ -32,7 +32,7 @@ from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, number, sele
 from reactant.kernels.lockstep.memory import Memory, repeated
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Partial, Value
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

@@ -19,7 +19,7 @@ from reactant.kernels.lockstep.forms import (
     range_of,
     spread,
 )
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.lanes import Lanes

@@ -4,7 +4,7 @@ from __future__ import annotations
 from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, terms_of
 from reactant.kernels.lockstep.forms import Domain
 from reactant.kernels.lockstep.lanes import Lanes
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep.arithmetic import chosen
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import Compare, Condition, both
@@ -28,6 +27,7 @@ from reactant.kernels.lockstep.values import (
     is_static_value,
     of_lanes,
 )
+from reactant.kernels.stages.barriers import has_barrier
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

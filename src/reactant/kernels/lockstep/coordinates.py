@@ -18,7 +18,7 @@ from reactant.kernels.lockstep.forms import (
     floor_division,
     of_atom,
 )
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 @dataclass(frozen=True)

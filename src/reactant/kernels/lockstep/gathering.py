@@ -21,7 +21,7 @@ from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, facts_
 from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, negated, select
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

@@ -17,7 +17,7 @@ from reactant.ir.types import dtype_of
 from reactant.kernels.lockstep.combining import reduced
 from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Known, Several
 from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.staged_indices import Staged

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
-from reactant.kernels.barriers import has_barrier
 from reactant.kernels.lockstep import control
 from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot, written_memories
 from reactant.kernels.lockstep.conditions import Condition, at_least
@@ -16,6 +15,7 @@ from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
 from reactant.kernels.lockstep.values import Integer, Refused, Value
+from reactant.kernels.stages.barriers import has_barrier
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

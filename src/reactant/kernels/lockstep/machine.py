@@ -484,8 +484,8 @@ def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
 
 
 def _outside(op: ir.Operation, problem: OutOfRange, what: str) -> Exception:
-    from reactant.kernels.form import line_of
-    from reactant.kernels.interpret import OutOfBounds
+    from reactant.kernels.form.form import line_of
+    from reactant.kernels.form.interpret import OutOfBounds
     low, high, elements = problem.args
     index = low if low < 0 else high
     return OutOfBounds(f"A thread of the kernel {what} element {index} of a buffer of {elements} elements. "

@@ -34,7 +34,7 @@ from reactant.kernels.lockstep.lanes import (
 )
 from reactant.kernels.lockstep.reading import read
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, known_number, of_lanes
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

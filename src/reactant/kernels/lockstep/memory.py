@@ -66,7 +66,7 @@ from reactant.kernels.lockstep.reading import (
 )
 from reactant.kernels.lockstep.staging import Origin, Staged, composed, places_of, staged
 from reactant.kernels.lockstep.writing import clipped, each_its_own, scattered, windows_written, winners
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 REMEMBERED = 8
 """So many writes are looked through by reads."""

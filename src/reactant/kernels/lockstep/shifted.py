@@ -21,7 +21,7 @@ from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.forms import Form, of_atom
 from reactant.kernels.lockstep.gathering import Record
 from reactant.kernels.lockstep.values import Integer, Value
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

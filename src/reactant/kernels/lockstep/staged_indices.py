@@ -18,7 +18,7 @@ from reactant.kernels.lockstep.coordinates import Coordinates
 from reactant.kernels.lockstep.forms import KNOWN_PLACES, Axis, Domain, Form, axes_of, evaluated, of_atom, spread
 from reactant.kernels.lockstep.lanes import live
 from reactant.kernels.lockstep.staging import Origin
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 UNSET, OUT = -2, -1
 """In tables of indices: what nobody needs to know (never written, a thread that does not take part), and what lies

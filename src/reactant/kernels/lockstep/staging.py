@@ -16,7 +16,7 @@ from reactant.ir import ops
 from reactant.kernels.lockstep.accesses import Facts, split
 from reactant.kernels.lockstep.conditions import Condition, terms_of
 from reactant.kernels.lockstep.forms import Axis, Domain, Form, at_domain, axes_of, is_affine
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.lanes import Lanes

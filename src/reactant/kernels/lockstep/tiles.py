@@ -47,7 +47,7 @@ from reactant.kernels.lockstep.staged_indices import (
 )
 from reactant.kernels.lockstep.staging import Origin, guarded
 from reactant.kernels.lockstep.values import Integer, Value
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 MOST_WRITES = 64
 FEW_PIECES = 3

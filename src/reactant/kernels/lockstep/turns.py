@@ -14,7 +14,6 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of
-from reactant.kernels.barriers import waits_for_others
 from reactant.kernels.lockstep.at_once import _increment, written_memories
 from reactant.kernels.lockstep.conditions import Condition, Given, at_least, both
 from reactant.kernels.lockstep.context import Context
@@ -42,7 +41,8 @@ from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, of_lanes
-from reactant.records import dataclass
+from reactant.kernels.stages.barriers import waits_for_others
+from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.kernels.lockstep.machine import Machine

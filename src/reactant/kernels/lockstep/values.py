@@ -12,7 +12,7 @@ from reactant.kernels.lockstep.conditions import Condition, Given, Known
 from reactant.kernels.lockstep.forms import Domain, Form, Range, Run, is_static, of_atom, range_of, within
 from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, form_lanes
 from reactant.kernels.lockstep.memory import Memory
-from reactant.records import dataclass
+from reactant.support.records import dataclass
 
 
 class Refused(Exception):

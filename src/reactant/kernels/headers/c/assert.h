@@ -1,7 +1,7 @@
 #undef assert
 #ifdef NDEBUG
 #define assert(...) ((void)0)
-#else       // a call that only checked launches keep (kernels/assertions.py)
+#else       // a call that only checked launches keep (kernels/form/assertions.py)
 #ifdef __cplusplus
 extern "C"
 #endif

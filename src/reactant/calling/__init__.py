@@ -1,0 +1,1 @@
+"""From a call of a compiled function to a program: signatures, tracing, compiled programs, results."""

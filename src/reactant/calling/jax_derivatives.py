@@ -1,0 +1,127 @@
+"""Derivatives of compiled NumPy functions for JAX: `jax.jvp`, `jax.grad` and the rest, at any order.
+
+To JAX a compiled function is one primitive, `run_module`. Its tangents are a second one, `linear_part`, linear in the
+tangents: forward mode runs the module of `differentiate.forward.jvp`, and what JAX transposes runs the one of
+`differentiate.reverse.vjp`. Both modules go through our passes, and are differentiated again when asked.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.interpreters import ad, batching
+from jax.interpreters import mlir as jax_mlir
+
+from reactant import pipelines
+from reactant.calling import jax_batching
+from reactant.errors import UnsupportedError
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.runtime.jax_internals import X64, Primitive, result_type
+from reactant.runtime.program import Body, body_of, fitted, run_module
+
+linear_part = Primitive("reactant_tangents")
+linear_part.multiple_results = True
+"""(arguments..., tangents of the `varied` ones...) -> tangents of the results that have any."""
+
+
+def _inexact(arrays: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(i for i, a in enumerate(arrays) if jnp.issubdtype(a.dtype, jnp.inexact))
+
+
+@lru_cache(maxsize=256)
+def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
+    """The body that gives the results of `body`, then their tangents or the cotangents of its `varied` arguments."""
+    from reactant.differentiate.modes import forward, reverse  # loaded when the first derivative is taken
+    from reactant.errors import NotDifferentiable
+    with building():
+        module = modules.parse(body.source or body.bytecode)
+        modules.inline_calls(module)
+        make = forward.jvp if mode == "jvp" else reverse.vjp
+        try:
+            made = make(module, varied, _inexact(body.outputs))
+        except NotDifferentiable as error:
+            raise UnsupportedError(
+                f"JAX cannot differentiate '{body.name}', a compiled NumPy function. Wrap the call in jax.custom_jvp "
+                f"or jax.custom_vjp with the derivative, or change the line: {error}") from error
+        pipelines.run(made, "default")
+        return body_of(made, f"{body.name}_{mode}")
+
+
+def _tangents(*operands: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
+    """What `linear_part` means: the derived module, without the results of the module itself."""
+    with X64():
+        return run_module.bind(*operands, body=_derived(body, varied, "jvp"))[len(body.outputs):]
+
+
+@linear_part.def_abstract_eval
+def _abstract(*given: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
+    return [result_type(body.outputs[i].shape, body.outputs[i].dtype, given) for i in _inexact(body.outputs)]
+
+
+linear_part.def_impl(_tangents)
+jax_mlir.register_lowering(linear_part, jax_mlir.lower_fun(_tangents, multiple_results=True))
+
+
+def _jvp_of_module(primals: Sequence[Any], tangents: Sequence[Any], *, body: Body) -> tuple[list, list]:
+    inexact = _inexact(body.inputs)
+    varied = tuple(i for i, t in enumerate(tangents) if i in inexact and type(t) is not ad.Zero)
+    primals = fitted(primals, body.inputs)
+    with X64():
+        results = run_module.bind(*primals, body=body)
+        given: list[Any] = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
+        wanted = _inexact(body.outputs)
+        if varied and wanted:
+            directions = fitted([tangents[i] for i in varied], [body.inputs[i] for i in varied])
+            found = linear_part.bind(*primals, *directions, body=body, varied=varied)
+            for i, tangent in zip(wanted, found, strict=True):
+                given[i] = tangent
+    return results, given
+
+
+def _jvp_of_tangents(primals: Sequence[Any], tangents: Sequence[Any], *, body: Body,
+                     varied: tuple[int, ...]) -> tuple[list, list]:
+    """Second order: the tangents are results of a module, too."""
+    results, given = _jvp_of_module(primals, tangents, body=_derived(body, varied, "jvp"))
+    return results[len(body.outputs):], given[len(body.outputs):]
+
+
+def _transposed(cotangents: Sequence[Any], *operands: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
+    count = len(body.inputs)
+    with X64():
+        given = [ad.instantiate_zeros(c) for c in cotangents]
+        found = run_module.bind(*operands[:count], *given, body=_derived(body, varied, "vjp"))[len(body.outputs):]
+    return [None] * count + [g if ad.is_undefined_primal(t) else None
+                             for g, t in zip(found, operands[count:], strict=True)]
+
+
+def _transposed_module(cotangents: Sequence[Any], *operands: Any, body: Body) -> list[Any]:
+    """`jax.linear_transpose`: what is linear has one derivative, also at NaN, where all others are NaN."""
+    linear = tuple(i for i, o in enumerate(operands) if ad.is_undefined_primal(o))
+    with X64():
+        primals = [jnp.full(a.shape, jnp.nan, a.dtype) if i in linear else o
+                   for i, (o, a) in enumerate(zip(operands, body.inputs, strict=True))]
+        given = [ad.instantiate_zeros(cotangents[i]) for i in _inexact(body.outputs)]
+        derived = _derived(body, linear, "vjp")
+        found = run_module.bind(*fitted([*primals, *given], derived.inputs), body=derived)
+    wanted = iter(found[len(body.outputs):])
+    return [next(wanted) if i in linear else None for i in range(len(operands))]
+
+
+def _batched(operands: Sequence[Any], dimensions: Sequence[Any], *, body: Body,
+             varied: tuple[int, ...]) -> tuple[list, list]:
+    results, places = jax_batching.run_batched(operands, dimensions, body=_derived(body, varied, "jvp"))
+    return results[len(body.outputs):], places[len(body.outputs):]
+
+
+def install() -> None:
+    """Tell JAX. Done once, by importing `reactant.calling.compiled`."""
+    jax_batching.install()
+    ad.primitive_jvps[run_module] = _jvp_of_module
+    ad.primitive_jvps[linear_part] = _jvp_of_tangents
+    ad.primitive_transposes[run_module] = _transposed_module
+    ad.primitive_transposes[linear_part] = _transposed
+    batching.primitive_batchers[linear_part] = _batched

@@ -1,0 +1,1 @@
+"""Where cotangents are zero by masks."""

@@ -1,0 +1,1 @@
+"""Which elements of results depend on which elements of arguments, and colouring."""

@@ -1,0 +1,1 @@
+"""Traced arrays: storage with views, indexing, promotion, ufuncs."""

@@ -1,0 +1,1 @@
+"""Arrays of run-time extent: a frame of static shape, and how much of it counts."""

@@ -1,0 +1,1 @@
+"""`if`, `while` and `for` over run-time values: snapshots, joins, branches and loops."""

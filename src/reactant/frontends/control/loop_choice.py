@@ -1,0 +1,507 @@
+"""Which loops are loops of the compiled program:
+
+* `while` runs as Python while its test is known and its iterations have made at most `unroll_limit` operations; from
+  there on it is one loop.
+* `for` over a range, an array, or enumerate/zip/reversed of those is traced once. It is unrolled when it has at most
+  `SMALL` iterations and no loop in its body (else at most `OF_FEW` times `unroll_limit` operations), when trip count x
+  operations of the body is at most `unroll_limit`, or when the body needs the index as a known number (a shape, a list
+  index, a text) or does what a loop cannot carry (appending to a list): then up to `max_unroll` iterations. Loops that
+  only compute with known Python numbers run as Python.
+* A `for` of many iterations that slices long dimensions by its index (`A[k + 1:, k]`) becomes a few loops, one behind
+  the other, so that each computes on narrower windows (`SEGMENTS`).
+* `for` over anything else runs as Python, one iteration after the other.
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import operator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.control import decisions, effects, elements, identity, iterators
+from reactant.frontends.control.branches import staged_if
+from reactant.frontends.control.carried import BranchChangesList, NeedsPeeling, Unroll, alone
+from reactant.frontends.control.decisions import and_, asked, is_traced, not_, or_, predicate_of
+from reactant.frontends.control.generated import Generated
+from reactant.frontends.control.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
+from reactant.frontends.control.loops import Loop
+from reactant.frontends.control.pushed import waits
+from reactant.frontends.control.state import Variables
+from reactant.frontends.session import calls, protocols
+from reactant.frontends.session.trace import current_trace, is_tracing
+from reactant.frontends.source import operators
+from reactant.frontends.source.operators import ag__
+from reactant.frontends.values.growing import Grower, ListError, refusal
+from reactant.frontends.values.growth import exclusive_lists
+from reactant.frontends.values.run_time_lists import of_items
+from reactant.options import CompileOptions
+from reactant.support import progress
+from reactant.support.records import dataclass
+
+SMALL = 4
+"""Loops of at most this many iterations are always unrolled where their bodies hold no loops."""
+OF_FEW = 8
+"""So much more than `unroll_limit` may be made of such loops where they do."""
+MOST_GROWN = 64
+"""Iterations up to which a list that the loop cannot carry may grow in each of them, under a condition."""
+FEW_ROWS = 16
+"""Loops over lists of more run-time numbers may stay loops."""
+FEW_ARRAYS = 64
+"""Loops over lists of more arrays may, or of more than `FEW_ROWS` where there are loops inside: to pick one costs more
+than what is done with a small one (24 layers of 32 x 32: 573 us a call, unrolled 424)."""
+DECISIONS, LOOPS = frozenset({"if_stmt", "while_stmt"}), frozenset({"for_stmt", "while_stmt"})
+SEGMENTS, SEGMENTED_LENGTH = 4, 128
+"""A loop over at least so many iterations whose body slices dimensions of at least that length by run-time bounds
+becomes so many loops (LU: 0.47 of the work of one, where 0.33 is the least)."""
+
+UNROLLED = ConcreteValueNeeded, ControlFlowError, UnsupportedError
+"""Refusals of a loop that one iteration after the other may not meet: there the index is known, and sizes that follow
+it."""
+
+
+def _options() -> CompileOptions:
+    return current_trace().options or CompileOptions()
+
+
+class _Operations:
+    """Counts the operations that were built since it was made."""
+
+    def __init__(self) -> None:
+        self.block = current_trace().region.block
+        self.before = len(self.block.operations)
+
+    def count(self) -> int:
+        return len(self.block.operations) - self.before
+
+
+def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
+    """The `or` of the flags that end a loop."""
+    state: Any = False
+    for flag in flags:
+        state = or_(state, lambda f=flag: cells[f].cell_contents)
+    return state
+
+
+def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
+            dead: tuple[str, ...], left: operators.Left = (None, None)) -> None:
+    """An `if` that appends to lists in one of its branches is a loop of one turn, where lists may grow."""
+    identity.forget(sys._getframe(1))
+    try:
+        return decisions.if_stmt(test, then, orelse, live, dead, left)
+    except BranchChangesList as error:
+        if effects.recording() or current_trace().many_turns:
+            raise
+        failure = alone(error)
+    variables = Variables((then, orelse), live, dead)
+    only_inside = {name: variables.get(name) for name in dead}
+
+    def turn(_: Any) -> None:
+        variables.restore(only_inside)      # loops carry no variables that nobody reads after them: a branch may
+        decisions.if_stmt(test, then, orelse, live, dead)
+    try:
+        in_one_turn(failure, turn, live, dead, (then, orelse))
+    except ReactantError:
+        variables.restore(only_inside)      # an `if` around this one may try it again
+        raise
+
+
+def in_one_turn(failure: ReactantError, turn: Callable[[Any], None], live: tuple[str, ...], dead: tuple[str, ...] = (),
+                functions: tuple[FunctionType | None, ...] = (), appended: tuple[str, ...] = ()) -> None:
+    """Run `turn` as a loop of one turn, which assigns variables that the functions, or it, share with the code around
+    it, or appends to lists that they hold; where that cannot be, `failure` is raised."""
+    loop = Loop(functions or (turn,), turn, (), live, dead, live, count=1, appended=appended,
+                exclusive=exclusive_lists(turn, appended) if appended else frozenset())
+    try:
+        loop.stage()
+    except (ReactantError, NeedsPeeling):
+        raise failure from None
+
+
+def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
+               dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...] = (),
+               read: tuple[str, ...] = ()) -> None:
+    if not is_tracing():
+        return operators.while_stmt(test, body, flags, live, dead, rebound)
+    identity.forget(sys._getframe(1))
+    with progress.unrolling(body.__code__) as copies:
+        _while(copies, test, body, flags, live, dead, rebound, appended, read)
+
+
+def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, flags: tuple[str, ...],
+           live: tuple[str, ...], dead: tuple[str, ...], rebound: tuple[str, ...], appended: tuple[str, ...],
+           read: tuple[str, ...]) -> None:
+    cells = operators.cells_of(body)
+    options, built = _options(), _Operations()
+    failure: ReactantError | None = None
+    iterations = 0
+
+    def stage(first: Any, unless_known: bool = False) -> None:
+        lists = exclusive_lists(body, (*appended, *read))
+        loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
+                    again=again, appended=appended, exclusive=lists, read=read)
+        loop.unrolls = first is True        # else it may have no turn, either
+        if unless_known:
+            loop.reject = lambda: loop.growth.is_known()
+        try:
+            loop.stage()
+        except NeedsPeeling as reason:
+            raise reason.error from None
+
+    def again(*values: Any) -> Any:
+        state: Any = False
+        for value in values:
+            state = or_(state, lambda v=value: v)
+        return and_(not_(state), lambda: asked(test()))
+
+    while True:
+        outcome = again(*(cells[f].cell_contents for f in flags))
+        if is_traced(outcome):
+            return stage(outcome)
+        outcome = bool(outcome)     # no reference to a list
+        if not outcome:
+            return None
+        try:
+            if read and not iterations and failure is None:     # which turns there are may depend on what is in them
+                return stage(True, unless_known=True)
+            if failure is None and iterations and built.count() > options.unroll_limit:
+                return stage(True)
+        except Unroll:
+            pass
+        except UNROLLED as error:
+            failure = error
+        if failure is not None and iterations >= options.max_unroll and built.count():
+            raise unrolled_too_far(failure, options.max_unroll)
+        try:
+            body()
+        except ControlFlowError:
+            if isinstance(failure, ListError):
+                raise failure from None
+            raise
+        iterations += 1
+        copies.turns = iterations
+
+
+def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
+             rebound: tuple[str, ...], appended: tuple[str, ...] = (), read: tuple[str, ...] = (),
+             left: tuple[str, ...] | None = None) -> None:
+    """`appended` are the names of lists that the body only appends to, `read` those it reads, too; `left` are the
+    variables that may be read once a flag has ended the loop."""
+    if not is_tracing():
+        return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
+    with identity.holding(iterable):
+        identity.forget(sys._getframe(1))
+        _for(iterable, body, flags, live, dead, rebound, appended, read, left)
+
+
+def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
+         rebound: tuple[str, ...], appended: tuple[str, ...], read: tuple[str, ...],
+         left: tuple[str, ...] | None) -> None:
+    enter: Callable[[Any], None] = body
+    if hasattr(type(iterable), "ag__in_order"):     # what stands for a dict
+        iterable = iterable.ag__iterate()
+    if type(iterable) is Generated and iterable.depends() and not iterable.nested:
+        enter, iterable = iterable.turn(body, live, dead), iterable.begun()
+    items = items_of(iterable)
+    if items is None and not _is_resized(iterable, body, (*appended, *read)):
+        items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), body.__code__)
+    if items is None:
+        return _run_over(iterable, _Turn(body, enter, live, dead, left), flags)
+    iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
+    if is_tensor(start):
+        items = RestItems(items, start)
+    before = list(items.items) if isinstance(items, RowItems) else None
+    with same_lengths(items.lists):
+        loop = _Counted(items, _Turn(body, enter, live, dead, left), flags, rebound, appended, read,
+                        0 if is_tensor(start) else start)
+        if iterator is not None:
+            iterator.stand(None)        # while the loop takes from it, its body cannot
+            loop.iterator = iterator
+        if is_tensor(items.length) or items.policy:
+            taken = loop.stage()
+        # what grows may have a run-time length, and what holds loops may be many operations
+        elif items.length <= SMALL and not ((appended or read) and items.length) and (
+                items.length < 2 or body.__code__ in current_trace().unrolled or not _has(LOOPS, body.__code__)):
+            taken = loop.run()
+        else:
+            taken = loop.choose()
+    if before is not None and loop.is_staged and not _are_same(items.items, before):
+        raise refusal("or changes while a loop runs over it")
+    if iterator is not None:
+        iterator.stand(start + taken if is_tensor(start) else taken)
+
+
+@contextlib.contextmanager
+def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
+    """A loop over lists, which nothing is appended to there: Python would go on with what is."""
+    before = [g.filled and g.filled.read() for g in lists]
+    yield
+    if any(g.filled is not None and g.filled.read() != count for g, count in zip(lists, before, strict=True)):
+        raise refusal("while a loop runs over it")
+
+
+def _are_same(items: Sequence[Any], before: list[Any]) -> bool:
+    """Whether these are the same objects."""
+    return len(items) == len(before) and all(map(operator.is_, items, before))
+
+
+def _is_resized(iterable: Any, body: FunctionType, names: tuple[str, ...]) -> bool:
+    """Whether one of these variables of a body, which appends to it or takes from it, is what the loop runs over."""
+    cells = operators.cells_of(body)
+    for name in names:
+        with contextlib.suppress(KeyError, ValueError):
+            if cells[name].cell_contents is iterable:
+                return True
+    return False
+
+
+def _rows(iterable: Any, lists: bool, body: CodeType) -> Items | None:
+    """Many elements of a list that are run-time numbers or arrays, or tuples of such, as something a loop can run over.
+    `lists`: also few or known ones, since only the run may know how long lists get there (not without an `if`)."""
+    if type(iterable) not in (list, tuple) or not iterable:
+        return None
+    if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
+        return None
+    many = len(iterable) > FEW_ARRAYS or len(iterable) > FEW_ROWS and _has(LOOPS, body)
+    rows = of_items(iterable, arrays=many)
+    return None if rows is None else RowItems(rows, iterable)
+
+
+def _has(statements: frozenset[str], code: CodeType) -> bool:
+    """Whether there are such statements in converted code, or in what it runs as branches and bodies."""
+    return not statements.isdisjoint(code.co_names) or any(
+        type(inner) is CodeType and _has(statements, inner) for inner in code.co_consts)
+
+
+def _has_tensors(item: Any) -> bool:
+    return is_tensor(item) or type(item) is tuple and any(map(_has_tensors, item))
+
+
+def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
+    """One iteration after the other, over what Python knows how to iterate over."""
+    iterators.use(iterable)
+    iterator, rest = protocols.begin(iterable), _Rest(turn, flags)
+    if waits(iterator):
+        return iterator.run(rest.run, rest.stopped)
+    with progress.unrolling(turn.body.__code__) as copies:
+        _one_by_one(iterable, iterator, turn, flags, rest, copies)
+
+
+def _one_by_one(iterable: Any, iterator: Any, turn: _Turn, flags: tuple[str, ...], rest: _Rest,
+                copies: progress.Repeated) -> None:
+    """Until the iterator ends, or only the run knows whether it does."""
+    cells, lost, most = operators.cells_of(turn.body), 0, _options().max_unroll
+    first = len(iterable) if type(iterable) is list else None
+    for number in itertools.count():
+        if first is not None and number > first + most and current_trace().region.parent is not None:
+            raise unrolled_too_far(ControlFlowError(
+                "A loop makes the list longer that it runs over, where only the run knows whether it begins."), most)
+        stopped = _stopped(cells, flags)
+        if is_traced(stopped):
+            lost += 1
+            if lost > most and not elements.surely_ends(iterator):
+                raise unrolled_too_far(ControlFlowError(
+                    "Only the run knows where a loop ends that takes its elements from an iterator, which may give any "
+                    "number of them. Write the loop with `while`, or over a range or an array."), most)
+        try:
+            if is_traced(stopped):
+                value = elements.following_unless(predicate_of(stopped), iterator)
+            else:
+                value = elements.END if stopped else elements.following(iterator)
+        except elements.EndsAtRunTime:
+            ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
+            return
+        if value is elements.END:
+            break
+        turn.run(value, stopped)
+        copies.turns += 1
+    if lost:
+        iterators.lose(iterable)
+
+
+class _Rest:
+    """Runs turns for code that does not know the variables of the loop."""
+
+    def __init__(self, turn: _Turn, flags: tuple[str, ...]):
+        self.turn, self.flags, self.cells = turn, flags, operators.cells_of(turn.body)
+
+    def run(self, value: Any) -> None:
+        effects.touch_variables(self.turn.body, tuple(n for n in self.turn.live if n in self.cells))
+        only_inside = [(self.cells[n], effects.contents(self.cells[n])) for n in self.turn.dead if n in self.cells]
+        self.turn.enter(value)
+        for cell, before in only_inside:
+            effects.refill(cell, before)
+
+    def stopped(self) -> Any:
+        return _stopped(self.cells, self.flags)
+
+
+calls.OURS.add(_Rest)
+
+
+@dataclass
+class _Turn:
+    """What a `for` runs: `enter` runs the body with an element."""
+
+    body: FunctionType
+    enter: Callable[[Any], None]
+    live: tuple[str, ...]
+    dead: tuple[str, ...]
+    left: tuple[str, ...] | None
+
+    def run(self, value: Any, stopped: Any) -> None:
+        """One iteration; a branch where a run-time value decides whether to go on."""
+        if is_traced(stopped):
+            staged_if(predicate_of(stopped), None, lambda: self.enter(value), self.live, self.dead, (self.body,),
+                      (self.left, None))
+        else:
+            self.enter(value)
+
+
+class _Counted:
+    """A `for` over elements that a run-time index can pick, from `start` on. What runs it returns how many elements are
+    taken then."""
+
+    def __init__(self, items: Items, each: _Turn, flags: tuple[str, ...], rebound: tuple[str, ...],
+                 appended: tuple[str, ...], read: tuple[str, ...], start: int):
+        self.items, self.each, self.flags, self.rebound = items, each, flags, rebound
+        self.appended, self.read = appended, read
+        self.exclusive = exclusive_lists(each.body, (*appended, *read))
+        self.start, self.peeled = start, 0
+        self.iterator: UsedUp | None = None
+        self.is_staged = False      # a part of it is a loop of the program
+
+    def loop(self) -> Loop:
+        each = self.each
+        made = Loop((each.body,), lambda k: each.enter(self.items.at(k)), self.flags, each.live, each.dead,
+                    self.rebound, count=self.items.length, start=self.start, appended=self.appended,
+                    exclusive=self.exclusive, read=self.read)
+        made.policy = self.items.policy
+        made.waits = not self.can_peel()
+        return made
+
+    def stopped(self) -> Any:
+        return _stopped(operators.cells_of(self.each.body), self.flags)
+
+    def stage(self) -> int | Tensor:
+        try:
+            return self.staged(self.loop())
+        except NeedsPeeling as reason:
+            raise reason.error from None
+
+    def staged(self, loop: Loop) -> int | Tensor:
+        """A loop of the program."""
+        reached = loop.stage()
+        self.is_staged = True
+        if type(self.items.length) is int and not self.flags:
+            return max(self.items.length, self.start)
+        return python_number(reached, (self.start, FAR))
+
+    def run(self, limit: Callable[[int], None] | None = None) -> int | Tensor:
+        """One iteration after the other."""
+        k, taken = self.start, self.start
+        with progress.unrolling(self.each.body.__code__) as copies:
+            while not self.items.ends(k):
+                stopped = self.stopped()
+                if not is_traced(stopped) and stopped:
+                    break
+                if limit is not None:
+                    limit(k - self.start)
+                k, taken = self.turn(k, stopped), taken + 1 if not is_traced(stopped) else taken + (1 - stopped)
+                copies.turns += 1
+        return k if type(taken) is int else taken
+
+    def turn(self, k: int, stopped: Any) -> int:
+        """The iteration with this index; returns the next one's."""
+        if self.iterator is None or is_traced(stopped):
+            self.each.run(self.items.known(k), stopped)
+            return k + 1
+        self.iterator.stand(k + 1)
+        self.each.enter(self.items.known(k))      # which may take more from it
+        k = self.iterator.begin()
+        if is_tensor(k):
+            raise iterators.unknown()
+        self.iterator.stand(None)
+        return int(k)
+
+    def choose(self) -> int | Tensor:
+        """Unroll or stage, by the rule of this module."""
+        options, trace = _options(), current_trace()
+        loop, sliced = self.loop(), trace.bounded_elements
+        trace.bounded_elements, loop.unrolls = 0, True
+        limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1) * self.items.writes_out
+        loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
+            self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())
+        proceed: Callable[[], int | Tensor]
+        try:
+            return self.staged(loop)
+        except Unroll:
+            proceed = self.segments if self.wants_segments() else functools.partial(self.unroll, None)
+        except NeedsPeeling as reason:
+            proceed = functools.partial(self.peel, alone(reason))
+        except UNROLLED as error:
+            proceed = functools.partial(self.unroll, alone(error))
+        finally:
+            trace.bounded_elements = max(trace.bounded_elements, sliced)
+        return proceed()
+
+    def wants_segments(self) -> bool:
+        """Whether the body slices long dimensions by bounds that may follow the index, in many iterations."""
+        return (current_trace().bounded_elements >= SEGMENTED_LENGTH and not self.flags
+                and self.items.length - self.start >= SEGMENTED_LENGTH)
+
+    def segments(self) -> int | Tensor:
+        """One loop after the other over parts of the range: in each, the index and so the slices are known to lie in
+        a narrower window, which is what is computed on."""
+        self.is_staged = True
+        edges = np.linspace(self.start, self.items.length, SEGMENTS + 1).astype(int).tolist()
+        for start, stop in zip(edges, edges[1:], strict=False):
+            loop = self.loop()
+            loop.start, loop.count = start, stop
+            try:
+                loop.stage()
+            except NeedsPeeling as reason:
+                self.start = start
+                return self.peel(reason)
+        return max(self.items.length, self.start)
+
+    def peel(self, reason: NeedsPeeling) -> int | Tensor:
+        """Run the first iteration on its own, then try again; twice at most."""
+        if not self.can_peel():
+            return self.unroll(reason.error)
+        self.start = self.turn(self.start, False)
+        self.peeled += 1
+        stopped = self.stopped()
+        return self.start if not is_traced(stopped) and stopped else self.choose()
+
+    def can_peel(self) -> bool:
+        return self.peeled < 2 and not (is_tensor(self.items.length) or self.items.policy) \
+            and self.start + 1 < self.items.length and not is_traced(self.stopped())
+
+    def unroll(self, error: ReactantError | None) -> int | Tensor:
+        options, built = _options(), _Operations()
+        if self.items.length <= SMALL:
+            current_trace().unrolled.add(self.each.body.__code__)
+
+        def limit(number: int) -> None:
+            if number >= options.max_unroll and built.count() and error is not None:
+                raise unrolled_too_far(error, options.max_unroll)
+
+        trace = current_trace()
+        before, trace.many_turns = trace.many_turns, trace.many_turns or (
+            isinstance(error, ListError) and self.items.length - self.start > MOST_GROWN)
+        try:
+            return self.run(limit)
+        except ControlFlowError:
+            if isinstance(error, ListError):
+                raise error from None       # what to do instead
+            raise
+        finally:
+            trace.many_turns = before

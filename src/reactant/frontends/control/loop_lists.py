@@ -1,0 +1,45 @@
+"""Lists that the variables of a loop are bound to anew, and whose length only the run knows: `frontier = found`."""
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from reactant.frontends.arrays.tensor import PYTHON
+from reactant.frontends.control.carried import are_alike, is_in_one_place, numeric_kind, own_copies, with_parts
+from reactant.frontends.control.state import Kind, Node, Tree, joined
+from reactant.frontends.session.trace import current_trace
+from reactant.options import CompileOptions
+
+if TYPE_CHECKING:
+    from reactant.frontends.control.loops import Loop
+
+
+def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list[Kind | None]]:
+    """A variable that is, or holds, a list before the loop and one of run-time length after a turn: what it is at the
+    start of a turn, with room for `list_capacity` elements."""
+    if not (type(entry) is Node and type(after) is Node and "rows" in (entry.kind, after.kind)):
+        return with_parts(entry, after, kinds, as_rows) if are_alike(entry, after) else (entry, kinds)
+    key = (after if after.kind == "rows" else entry).key
+    before, later = key.rows_of(entry), key.rows_of(after)
+    if before is None or later is None:
+        return entry, kinds     # `unify` says why
+    both = [joined(numeric_kind(a), numeric_kind(b)) for a, b in zip(before.children, later.children, strict=True)]
+    if entry.kind == "rows" and (entry.key.most is not None or all(
+            k.shape == numeric_kind(a).shape for k, a in zip(both[1:], before.children[1:], strict=True))):
+        return entry, kinds
+    options = current_trace().options or CompileOptions()
+    most = max(options.list_capacity, *(numeric_kind(part).shape[0] for part in before.children[1:]))
+    kinds = [Kind(PYTHON, np.dtype(np.int64), (), numeric_kind(before.children[0]).interval),
+             *(dataclasses.replace(kind, shape=(most, *kind.shape[1:])) for kind in both[1:])]
+    return Node("rows", dataclasses.replace(key, most=most), before.children, entry.original), kinds
+
+
+def fresh(loop: Loop) -> frozenset[str]:
+    """The variables that are bound anew, and are empty lists before that nobody else knows."""
+    empty = [n for n in loop.rebound if type(e := loop.entries.get(n)) is Node and e.kind == "list" and not e.children]
+    if not empty:
+        return frozenset()
+    copies = own_copies(loop)
+    return frozenset([n for n in empty if is_in_one_place(loop.entries[n], copies)])

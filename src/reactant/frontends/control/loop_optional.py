@@ -1,0 +1,89 @@
+"""Variables of a loop that are None before it or after a turn, and else have a value: carried as whether, and which.
+Texts and other objects of which the run takes one: carried as a number. Arrays that get a run-time size: with their
+extents."""
+from __future__ import annotations
+
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.control.carried import NeedsPeeling, are_alike, leaves, mismatch, numeric_kind, with_parts
+from reactant.frontends.control.plans import (
+    Broken,
+    Keep,
+    as_alternative,
+    as_slice,
+    has_numbers,
+    is_choosable,
+    is_none,
+    is_optional,
+    is_slice,
+    unify,
+    widened,
+)
+from reactant.frontends.control.state import Kind, Known, Node, Tree, capture
+from reactant.frontends.values import alternatives
+from reactant.frontends.values.sized_arrays import as_sized
+from reactant.ir import ops
+
+if TYPE_CHECKING:
+    from reactant.frontends.control.loops import Loop
+
+
+def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
+    """The tree to begin with, and its kinds, where a variable has another one after a turn. (Where each turn gives it a
+    value, a `for` runs the first one on its own.)"""
+    if is_slice(entry) and is_slice(after):
+        if type(entry) is Node or type(unify(entry, after)) is Keep:
+            return entry, kinds
+        made = as_slice(entry)
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
+    if are_alike(entry, after):
+        return with_parts(entry, after, kinds, lambda child, end, own: carried_as(loop, name, child, end, own))
+    if (content := alternatives.content_of_one(entry)) is not None and not is_choosable(after):
+        made = capture(content)     # turns put new ones in its place
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
+    sized, found = as_sized(entry, after)
+    if sized is not entry:
+        return sized, found
+    if is_choosable(entry) and is_choosable(after) and _settles(after):
+        return _chosen(entry, after, kinds)
+    if is_optional(after) and not is_optional(entry) and not is_none(entry) and has_numbers(entry):
+        made = Node("optional", (), [Known(True), entry], None)
+        return made, [numeric_kind(leaf) for leaf in leaves(made)]
+    if not is_none(entry) or is_none(after) or not has_numbers(after):
+        return entry, kinds
+    value = after.children[1] if is_optional(after) else after
+    if value is after and type(loop.count) is int and loop.start == 0:
+        raise NeedsPeeling(mismatch(loop, name, Broken("None and a value")))
+    made = Node("optional", (), [Known(False), nothing_like(loop, value)], None)
+    return made, [numeric_kind(leaf) for leaf in leaves(made)]
+
+
+def _settles(after: Tree) -> bool:
+    """Whether it is no function that each turn makes anew."""
+    return type(after) is not Known or not isinstance(after.value, FunctionType)
+
+
+def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
+    """An object that turns choose: carried with all the numbers that it may have."""
+    before, end = as_alternative(entry), as_alternative(after)
+    made = widened(before, end)
+    if made.key == before.key or len(made.key) > alternatives.most(made.key):
+        return entry, kinds
+    return made, [numeric_kind(leaf) for leaf in leaves(made)]
+
+
+def nothing_like(loop: Loop, tree: Tree) -> Tree:
+    """Zeros in the place of numbers and arrays, made before the loop; nothing reads them."""
+    if type(tree) is Node:
+        return Node(tree.kind, tree.key, [nothing_like(loop, c) for c in tree.children], tree.original)
+    kind = numeric_kind(tree)
+    if kind is None:
+        return tree
+    with ir.InsertionPoint(loop.outer):
+        made = Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind)
+    loop.stand_ins.add(made.storage)
+    return capture(made)

@@ -1,0 +1,43 @@
+"""Which exceptions that tracing meets are the program's own, and not what our code or a library says of traced values.
+
+Those of a path that the run may not take are raised by the run, where it comes there.
+"""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+from reactant.frontends.arrays.promotion import NO_NUMBER
+from reactant.frontends.source.conversion import is_user_file
+
+_OF_PYTHON = frozenset("bool bytes complex dict float frozenset function int list module range set slice str "
+                       "tuple type".split())
+_NAMED = re.compile(r"""['"]([\w.]+)['"]|, not (\w+)$|non-iterable (\w+)""")
+"""How Python's errors name the types of what is no such value."""
+
+
+def misuses_known(error: Exception) -> bool:
+    """Whether the user's code, and not ours, has done with values of Python's own types what they do not know."""
+    named = {name for found in _NAMED.findall(str(error)) for name in found if name}
+    known = "NoneType" in named or bool(named) and named <= _OF_PYTHON
+    return known and _is_of_user(error) or str(error) == NO_NUMBER
+
+
+def misses(error: Exception) -> bool:
+    """Whether the user's code asks for a key, an attribute, a module or a global name that is not there."""
+    if isinstance(error, AttributeError):
+        module = isinstance(error.obj, ModuleType)      # which may look for it itself
+        return error.name is not None and not type(error.obj).__module__.startswith("reactant.") and (
+            module or _is_of_user(error))
+    return (isinstance(error, (KeyError, ImportError)) or type(error) is NameError and "is not defined" in str(error)) \
+        and _is_of_user(error)
+
+
+def _is_of_user(error: Exception) -> bool:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "" if last is None else last.tb_frame.f_code.co_filename
+    ours = Path(__file__).parent
+    return is_user_file(place) or Path(place).parent == ours or Path(place) == ours / "numpy" / "overlay.py"

@@ -1,0 +1,1 @@
+"""JAX functions and StableHLO text as parts of a program."""

@@ -1,0 +1,1 @@
+"""NumPy's functions of arrays of run-time extent."""

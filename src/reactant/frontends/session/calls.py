@@ -1,0 +1,496 @@
+"""Follow calls: `ag__.call` and the other operators that end in a user's Python function.
+
+A call goes, in this order, to the replacement registered for the callable; into a converted copy of a Python function,
+method, partial, class or callable object; or to the callable itself (C functions, libraries that run as they are).
+"""
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from typing import Any
+
+from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
+from reactant.frontends.source import operators
+from reactant.frontends.source.conversion import convert, is_converted, is_converted_always, is_user_file
+from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
+from reactant.frontends.source.operators import ag__
+from reactant.support.session import SESSION
+
+REPLACEMENTS: dict[Any, Callable] = {}
+"""What to call instead: NumPy functions, builtins, `math`... by the callable itself."""
+
+KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
+"""How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
+
+
+class _Arrivals:
+    """Modules that are imported while tracing (imports in functions, lazy packages): who has replacements for them
+    is asked again."""
+
+    def __init__(self) -> None:
+        self.modules = 0
+        self.listeners: list[Callable[[], None]] = []
+
+    def ask(self) -> None:
+        self.modules = len(sys.modules)
+        for listener in self.listeners:
+            listener()
+
+
+ARRIVALS = _Arrivals()
+
+SETTERS: dict[tuple[type, str], Callable[[Any, str, Any], None]] = {}
+"""What setting an attribute of a type does: `setter(owner, attribute, value)`."""
+
+OURS: set[type] = set()
+"""Types whose methods are not converted, and change none of their arguments."""
+
+
+def stood_for(x: Any) -> type | None:
+    """The type that the user would see of a value, where what there is of it while tracing is of a type of ours."""
+    kind = type(x)
+    return getattr(x, "stands_for", x.__class__) if kind in OURS or getattr(kind, "partial", False) else None
+
+
+def is_undecided(x: Any) -> bool:
+    """Whether a value stands for an object, or for None, as the run decides."""
+    return hasattr(type(x), "ag__each")
+
+
+def require_attribute(x: Any, name: str) -> None:
+    """Raise what Python raises where such a value has no attribute of this name, whatever ours has."""
+    meant = stood_for(x)
+    if meant is not None and not hasattr(meant, name) and name not in ADDED:
+        module = "" if meant.__module__ == "builtins" else f"{meant.__module__}."
+        raise AttributeError(f"'{module}{meant.__name__}' object has no attribute '{name}'", name=name, obj=meant)
+
+
+ADDED: set[str] = set()
+"""Attributes that traced arrays have besides those of NumPy's, of arrays of other libraries."""
+
+_LRU_CACHE = type(functools.lru_cache(lambda: None))
+
+
+def replace(*originals: Any) -> Callable[[Callable], Callable]:
+    """Decorator: calls of `originals` in converted code call the decorated function instead."""
+    def register(replacement: Callable) -> Callable:
+        for original in originals:
+            REPLACEMENTS[original] = replacement
+        return replacement
+    return register
+
+
+def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    trace = SESSION.trace
+    if trace is not None and trace.attempts:
+        if not trace.entering:
+            return ag__.call_in_attempt(call, function, *arguments, **keywords)
+        trace.entering = False
+    kind = type(function)
+    if trace is not None and trace.undecided and ag__.for_each_of(function, arguments, keywords):
+        return ag__.of_each(function, arguments, keywords)
+    if kind is FunctionType:
+        replacement = _replacement_of(function)
+        if replacement is not None:
+            return replacement(*arguments, **keywords)
+        return _call_function(function, arguments, keywords)
+    if kind is MethodType:
+        if type(function.__self__) in OURS:
+            return function(*arguments, **keywords)
+        return call(function.__func__, function.__self__, *arguments, **keywords)
+    if kind is BuiltinFunctionType or kind is MethodWrapperType:
+        return _call_builtin(function, arguments, keywords)
+    if kind is functools.partial:
+        return call(function.func, *function.args, *arguments, **{**function.keywords, **keywords})
+    if isinstance(function, type):
+        return _call_class(function, arguments, keywords)
+    if kind is _LRU_CACHE:
+        return _call_cached(function, arguments, keywords)
+    replacement = _replacement_of(function)
+    if replacement is not None:
+        return replacement(*arguments, **keywords)
+    handler = KINDS.get(kind)
+    if handler is not None:
+        ag__.foreign_call(arguments, keywords)
+        return handler(function, arguments, keywords)
+    if of_jax(function) and ag__.involves_tracing(arguments, keywords):
+        return _call_jax(function, arguments, keywords)
+    method = inspect.getattr_static(kind, "__call__", None)
+    if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
+        return call(method, function, *arguments, **keywords)
+    return call_as_it_is(function, arguments, keywords)
+
+
+def _call_cached(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """A cache must not keep values of one trace for another: what depends on run-time values has one of the trace."""
+    if ag__.involves_tracing(arguments, keywords):
+        return call(function.__wrapped__, *arguments, **keywords)
+    trace = SESSION.trace
+    if trace is None or not any(_holds_tracing(x) for x in arguments):
+        return function(*arguments, **keywords)
+    key = function, arguments, tuple(keywords.items())
+    region, result = trace.cached.get(key, (None, None))
+    if region is None or region.closed:
+        result = call(function.__wrapped__, *arguments, **keywords)
+        trace.cached[key] = trace.region, result
+    return result
+
+
+def _holds_tracing(x: Any, levels: int = 3) -> bool:
+    """Whether a run-time value is in an object, or in one that it has."""
+    held = getattr(x, "__dict__", None)
+    return isinstance(held, dict) and not isinstance(x, (type, ModuleType, FunctionType)) and (
+        ag__.involves_tracing((held,), {}) or levels > 0 and any(_holds_tracing(v, levels - 1) for v in held.values()))
+
+
+def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
+    """Code that is not converted."""
+    ag__.foreign_call(arguments, keywords)
+    try:
+        return function(*arguments, **keywords)
+    except Exception as error:
+        if (ours := _in_our_words(error, function, arguments, keywords)) is not None:
+            raise ours from error
+        raise
+
+
+def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: dict) -> Exception | None:
+    """What C code of a library means that complains of arrays that are not NumPy's."""
+    if isinstance(error.__cause__, ConcreteValueNeeded):        # NumPy's, where it stores one in an array
+        return error.__cause__
+    if isinstance(error, ConcreteValueNeeded):
+        if _is_library(function) and str(error).startswith("Making a NumPy array"):
+            return ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
+                                       "Call it outside of the compiled function, or write it with NumPy.")
+        return None
+    for argument in arguments:
+        if hasattr(type(argument), "given_to"):     # what stands for a list
+            return argument.given_to(_full_name(function))
+    traced = ag__.involves_tracing(arguments, keywords) or any(
+        hasattr(type(a), "partial") or hasattr(type(a), "ag__stands_for") for a in arguments)
+    ours = type(error).__module__.startswith("reactant.") or not traced
+    if not ours and _takes_apart(function):
+        return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.")
+    if ours or not _is_library(function):
+        return None
+    return UnsupportedError(
+        f"{_full_name(function)} is compiled code of a library, which cannot take values known only at run time "
+        f"({type(error).__name__}: {error}). Call it outside of the compiled function, or write it with NumPy.")
+
+
+def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) -> Any:
+    return call_as_it_is(function, arguments, keywords)
+
+
+def _module_of(function: Any) -> str:
+    if type(function).__name__ == "fortran":        # f2py says no module
+        return "fortran"
+    owner = getattr(function, "__self__", None)
+    found = getattr(function, "__module__", None) or getattr(owner, "__name__", None) or type(
+        function if owner is None else owner).__module__
+    return found if isinstance(found, str) else ""
+
+
+def _is_library(function: Any) -> bool:
+    """Whether it is C code of an installed library, and not of Python itself or NumPy."""
+    if isinstance(function, (FunctionType, MethodType)):
+        return False
+    root = _module_of(function).split(".")[0]
+    return bool(root) and root not in sys.stdlib_module_names and root not in ("numpy", "jax", "jaxlib", "reactant")
+
+
+_HOLDING = frozenset("""_collections _contextvars _functools _heapq _operator _queue _thread abc builtins collections
+    concurrent contextlib copy dataclasses enum functools heapq itertools logging operator queue threading types typing
+    unittest weakref""".split())
+"""Modules of Python's library that never look at what they are given, or only through its own methods."""
+
+
+def _takes_apart(function: Any) -> bool:
+    """Whether it is code of Python's library that wants numbers: what it raises of a traced value says nothing of the
+    program."""
+    owner = getattr(function, "__self__", None)
+    bound = owner is not None and not isinstance(owner, (type, ModuleType))
+    root = (type(owner).__module__ if bound else _module_of(function)).split(".")[0]
+    return root in sys.stdlib_module_names and root not in _HOLDING
+
+
+def _full_name(function: Any) -> str:
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"{_module_of(function)}.{name.removeprefix('function ')}"
+
+
+def convertible(function: Any) -> bool:
+    """Whether `function` is a Python function whose calls are converted."""
+    return type(function) is FunctionType and (
+        is_user_file(function.__code__.co_filename) or is_converted_always(function.__code__))
+
+
+def own_array(x: Any) -> Any:
+    """What the `__array__` of a user's class gives; else the object itself."""
+    method = getattr(type(x), "__array__", None)
+    return call(method, x) if type(method) is FunctionType and convertible(method) else x
+
+
+def takes_anything(function: Any) -> bool:
+    """Whether what stands for other objects can be given to it: its code, or that of its class, is converted."""
+    inner = function.__func__ if type(function) is MethodType else function
+    if isinstance(inner, type):
+        return inner.__init__ is dict.__init__ or convertible(inner.__init__) or convertible(inner.__new__)
+    return type(inner) is functools.partial or convertible(inner)
+
+
+def following(function: Any) -> Any:
+    """A callable that library code may call back: it calls `function` as converted code would."""
+    if not callable(function):
+        return function
+    return functools.partial(call, function)
+
+
+def _replacement_of(function: Any) -> Callable | None:
+    try:
+        found = REPLACEMENTS.get(function)
+    except TypeError:  # not hashable
+        return None
+    if found is None and len(sys.modules) != ARRIVALS.modules:
+        ARRIVALS.ask()
+        return REPLACEMENTS.get(function)
+    return found
+
+
+def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
+    if ag__.involves_tracing(arguments, keywords) and computes_with_jax(function):
+        return _call_jax(function, arguments, keywords)
+    return _call_converted(function, arguments, keywords)
+
+
+def _call_jax(function: Any, arguments: tuple, keywords: dict) -> Any:
+    from reactant.frontends.jax import jax_in_numpy  # below the traced arrays, which import this module
+    return jax_in_numpy.call_in_trace(function, arguments, keywords)
+
+
+def enter(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    """Call the function that is being compiled: what it loads is no longer asked."""
+    if type(function) is FunctionType and _replacement_of(function) is None:
+        return _call_converted(function, arguments, keywords)
+    return call(function, *arguments, **keywords)
+
+
+def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
+    code = function.__code__
+    if code.co_name == "wrapper" and code is SINGLEDISPATCH and arguments:
+        return call(function.dispatch(call(type, arguments[0])), *arguments, **keywords)
+    if code is _GENERATOR_CONTEXT:
+        return contextlib.contextmanager(functools.partial(call, function.__wrapped__))(*arguments, **keywords)
+    trace = SESSION.trace
+    converted = convert(function, catching=trace is not None and bool(trace.attempts))
+    if converted is function and not is_converted(code):
+        converted = functools.partial(_not_converted, function)
+    if trace is None:
+        return converted(*arguments, **keywords)
+    if code.co_flags & inspect.CO_GENERATOR and (converted is not function or is_converted(code)):
+        return ag__.begun(function, arguments, keywords, converted(*arguments, **keywords))
+    trace.begun.append(trace.noted)
+    try:
+        return converted(*arguments, **keywords)
+    finally:
+        trace.begun.pop()
+
+
+_GENERATOR_CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
+SINGLEDISPATCH = functools.singledispatch(lambda x: x).__code__
+
+
+@functools.cache
+def _is_record(kind: type) -> bool:
+    """Whether it is what pybind11 binds functions to."""
+    return kind.__module__ == "pybind11_builtins" or kind.__name__ == "PyCapsule"
+
+
+def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
+    owner = function.__self__
+    if owner is None or type(owner) is ModuleType or isinstance(owner, type) or _is_record(type(owner)):
+        replacement = _replacement_of(function)
+        if replacement is None:
+            return call_as_it_is(function, arguments, keywords)
+        return replacement(*arguments, **keywords)
+    return ag__.call_bound(function, owner, *arguments, **keywords)
+
+
+def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
+    replacement = _replacement_of(cls)
+    if replacement is not None:
+        return replacement(*arguments, **keywords)
+    if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
+                                                       or convertible(getattr(cls, "__post_init__", None))):
+        foreign = (_is_library(cls) or _takes_apart(cls)) and not issubclass(cls, BaseException)
+        return call_as_it_is(cls, arguments, keywords) if foreign else cls(*arguments, **keywords)
+    # What type.__call__ does.
+    if cls.__new__ is object.__new__:
+        made = object.__new__(cls)
+    else:
+        made = call(cls.__new__, cls, *arguments, **keywords)
+    if not isinstance(made, cls):
+        return made
+    initialise = type(made).__init__
+    after = getattr(type(made), "__post_init__", None)
+    if type(initialise) is not FunctionType:
+        initialise(made, *arguments, **keywords)
+    elif initialise.__code__.co_filename == "<string>" and convertible(after):
+        # A dataclass: its generated __init__ has no source, and calls self.__post_init__, which has.
+        if not hasattr(made, "__dict__"):
+            object.__setattr__(made, "__class__", _beginning(type(made)))
+            initialise(made, *arguments, **keywords)
+            return made
+        made.__dict__["__post_init__"] = functools.partial(call, after, made)
+        try:
+            initialise(made, *arguments, **keywords)
+        finally:
+            del made.__dict__["__post_init__"]
+    else:
+        call(initialise, made, *arguments, **keywords)
+    return made
+
+
+class _Unannounced:
+    """A base whose subclasses no other base hears of."""
+
+    __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        pass
+
+
+@functools.cache
+def _beginning(cls: type) -> type:
+    """What an object with slots is an instance of until its `__post_init__` is called."""
+    def post_init(self: Any, *arguments: Any) -> None:
+        object.__setattr__(self, "__class__", cls)
+        call(cls.__post_init__, self, *arguments)       # type: ignore[attr-defined]
+    return type(cls.__name__, (_Unannounced, cls), {"__slots__": (), "__post_init__": post_init})
+
+
+# ---- attributes, items, iteration ------------------------------------------------------------------------------
+
+def get_attr(owner: Any, attribute: str) -> Any:
+    require_attribute(owner, attribute)
+    found = getattr(type(owner), attribute, None)
+    if type(found) is property and convertible(found.fget):
+        return call(found.fget, owner)
+    if type(found) is functools.cached_property and convertible(found.func):
+        kept = getattr(owner, "__dict__", {})
+        if attribute not in kept:
+            kept[attribute] = call(found.func, owner)
+        return kept[attribute]
+    return getattr(owner, attribute)
+
+
+def set_attr(value: Any, owner: Any, attribute: str) -> None:
+    require_attribute(owner, attribute)
+    found = getattr(type(owner), attribute, None)
+    if type(found) is property and convertible(found.fset):
+        call(found.fset, owner, value)
+    elif (setter := SETTERS.get((type(owner), attribute))) is not None:
+        setter(owner, attribute, value)
+    else:
+        setattr(owner, attribute, value)
+
+
+def get_item(container: Any, index: Any) -> Any:
+    method = getattr(type(container), "__getitem__", None)
+    if convertible(method):
+        return call(method, container, index)
+    return container[index]
+
+
+def set_item(value: Any, container: Any, index: Any) -> None:
+    method = getattr(type(container), "__setitem__", None)
+    if convertible(method):
+        call(method, container, index, value)
+    else:
+        container[index] = value
+
+
+def del_item(container: Any, index: Any) -> None:
+    method = getattr(type(container), "__delitem__", None)
+    if convertible(method):
+        call(method, container, index)
+    else:
+        del container[index]
+
+
+def iterate(iterable: Any) -> Iterable:
+    if (ours := getattr(type(iterable), "ag__iterate", None)) is not None:
+        return ours(iterable)
+    method = getattr(type(iterable), "__iter__", None)
+    if convertible(method):
+        return call(method, iterable)
+    return iterable
+
+
+def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
+    if isinstance(owner, list) and function.__name__ == "sort" and keywords.get("key") is not None:
+        keywords["key"] = following(keywords["key"])
+    handler = KINDS.get(type(owner))
+    if handler is not None:
+        return handler(function, arguments, keywords)
+    try:
+        return function(*arguments, **keywords)
+    except Exception as error:
+        foreign = _is_library(function) or _takes_apart(function)
+        if foreign and (ours := _in_our_words(error, function, arguments, keywords)) is not None:
+            raise ours from error
+        raise
+
+
+# ---- builtins that call back -----------------------------------------------------------------------------------
+
+def _first_argument(original: Callable) -> None:
+    @replace(original)
+    def with_following(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
+        return original(following(function), *arguments, **keywords)
+
+
+for _original in (map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile,
+                  itertools.filterfalse):
+    _first_argument(_original)
+
+
+def _key_argument(original: Callable) -> None:
+    @replace(original)
+    def with_following(*arguments: Any, **keywords: Any) -> Any:
+        if keywords.get("key") is not None:
+            keywords["key"] = following(keywords["key"])
+        return original(*arguments, **keywords)
+
+
+for _original in (sorted, min, max, itertools.groupby):
+    _key_argument(_original)
+
+
+@replace(getattr)
+def _getattr(owner: Any, attribute: str, /, *default: Any) -> Any:
+    try:
+        return ag__.get_attr(owner, attribute)
+    except AttributeError as error:
+        if not default or isinstance(error, UnsupportedAttribute):
+            raise
+        return default[0]
+
+
+@replace(setattr)
+def _setattr(owner: Any, attribute: str, value: Any, /) -> None:
+    ag__.set_attr(value, owner, attribute)
+
+
+@replace(itertools.accumulate)
+def _accumulate(iterable: Iterable, func: Any = None, *, initial: Any = None) -> Any:
+    return itertools.accumulate(iterable, func and following(func), initial=initial)
+
+
+operators.install(call=call, call_bound=call_bound, get_attr=get_attr, set_attr=set_attr, get_item=get_item,
+                  set_item=set_item, del_item=del_item, iterate=iterate)

@@ -1,0 +1,148 @@
+"""`neighbours[u].append(v)`: methods that change one of several lists, dicts or sets, at a place the run decides.
+
+They are what a chain of `if`s would make of them: each list grows, in the loops around, where its place is meant.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.control import effects
+from reactant.frontends.control.branches import staged_if
+from reactant.frontends.control.carried import BranchChangesList, NeedsGrower, alone
+from reactant.frontends.control.identity import METHODS
+from reactant.frontends.control.loop_choice import in_one_turn
+from reactant.frontends.session import calls
+from reactant.frontends.session.trace import current_trace, is_tracing
+from reactant.frontends.source.operators import ag__
+from reactant.frontends.values import alternatives, chosen_items, chosen_keys
+from reactant.frontends.values.optional import known_index
+from reactant.ir import ops
+
+MOST = 256
+"""Of more lists none is chosen."""
+
+GIVING = frozenset(("pop", "popleft", "popitem", "setdefault"))
+"""Methods that give something."""
+
+
+class Method:
+    """The method `name` of the list at `place` among those that `paths` lead to, from `held` on."""
+
+    __slots__ = ("held", "name", "paths", "place")
+
+    def __init__(self, name: str, held: Any, paths: list[tuple], place: ir.Value):
+        self.name, self.held, self.paths, self.place = name, held, paths, place
+
+    def call(self, arguments: tuple, keywords: dict) -> Any:
+        def of(k: int) -> Callable[[], Any]:        # what stands for a list takes its place, so it is asked for late
+            return lambda: ag__.call(ag__.get_attr(_at(self.held, self.paths[k]), self.name), *arguments, **keywords)
+
+        def among(first: int) -> Any:
+            if first == len(self.paths) - 1:
+                return of(first)()
+            return staged_if(ops.compare(self.place, first, "EQ"), of(first), lambda: among(first + 1))
+
+        try:
+            if self.name in GIVING:
+                return among(0)
+            for k in range(len(self.paths)):
+                staged_if(ops.compare(self.place, k, "EQ"), of(k), None)
+        except NeedsGrower as found:
+            found.others = [(_at(self.held, path[:-1]), path[-1]) for path in self.paths]
+            raise
+        return None
+
+
+def _at(held: Any, path: tuple) -> Any:
+    for key in path:
+        held = held[key]
+    return held
+
+
+def is_one(value: Any) -> bool:
+    """Whether this is a list, dict or set, or stands for one."""
+    return isinstance(value, METHODS) or hasattr(type(value), "stands_for")
+
+
+def are_numbered(items: Sequence[Any]) -> bool:
+    """Whether these are lists, dicts or sets, each another one, that are chosen as themselves."""
+    return 1 < len(items) <= alternatives.MOST_CONTAINERS and len(set(map(id, items))) == len(items) \
+        and all(is_one(x) and alternatives.is_by_number(x) for x in items)
+
+
+def get(items: list | tuple, index: Tensor) -> alternatives.Alternative:
+    """`items[index]`, the list itself."""
+    return one_of(items, chosen_items.place_in(items, index, f"{type(items).__name__} index out of range"))
+
+
+def one_of(items: Sequence[Any], place: ir.Value) -> alternatives.Alternative:
+    """The one at a place."""
+    possible, number = alternatives.numbers_at(items, python_number(place, (0, len(items) - 1)))
+    return alternatives.Alternative(number, possible)
+
+
+def get_method(inner: Callable) -> Callable:
+    def get_method(container: Any, name: str, *indices: Any) -> Any:
+        if is_tracing() and any(map(_is_of_run, indices)):
+            found = _method(container, name, list(map(known_index, indices)))
+            if found is not None:
+                return found
+        return inner(container, name, *indices)
+    return get_method
+
+
+def _is_of_run(index: Any) -> bool:
+    return is_tensor(index) or type(index) is tuple
+
+
+def _method(held: Any, name: str, indices: list[Any]) -> Method | None:
+    """The method of the list that the indices lead to; None where no run-time value decides, or unrolled loops would
+    know which one it is, or what they lead to are not lists."""
+    paths: list[tuple] = [()]
+    place: Any = None
+    for index in indices:
+        at = [_at(held, path) for path in paths]
+        if chosen_keys.fit(at[0], index) and len(at) == 1:
+            found = chosen_keys.find(at[0], index)
+            if found is None:
+                return None
+            current_trace().check(found.there, lambda: KeyError("a key of the run that is not in the dict"))
+            paths, place = [(*paths[0], key) for key in found.keys], found.place.value()
+        elif type(index) is Tensor and not index.is_concrete():
+            count = len(at[0]) if type(at[0]) in (list, tuple) else 0
+            if not 0 < count * len(at) <= MOST or any(type(x) is not type(at[0]) or len(x) != count for x in at) \
+                    or chosen_items.known_unrolled(index):
+                return None
+            inner = chosen_items.place_in(at[0], index, f"{type(at[0]).__name__} index out of range")
+            place = inner if place is None else ops.add(ops.multiply(place, count), inner)
+            paths = [(*path, k) for path in paths for k in range(count)]
+        elif all(type(x) in (list, tuple, dict) for x in at):
+            paths = [(*path, index) for path in paths]
+        else:
+            return None
+    owners = [_at(held, path) for path in paths]
+    lists = 0 < len(owners) <= MOST and all(map(is_one, owners))
+    return Method(name, held, paths, place) if lists and place is not None else None
+
+
+def _call(method: Method, arguments: tuple, keywords: dict) -> Any:
+    try:
+        return method.call(arguments, keywords)
+    except BranchChangesList as error:
+        if effects.recording() or current_trace().many_turns:
+            raise
+        failure = alone(error)
+    found: Any
+
+    def turn(_: Any) -> None:
+        nonlocal found
+        found = method.call(arguments, keywords)
+    in_one_turn(failure, turn, ("found",))
+    return ag__.ld(found)
+
+
+calls.KINDS[Method] = _call

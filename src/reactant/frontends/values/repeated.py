@@ -1,0 +1,36 @@
+"""Elements that a staged loop appends have parts that are no numbers or arrays: which are the same in every turn.
+
+What a turn makes, each turn makes anew, and a text that holds values of the run is another one in each: a loop that
+appends such is unrolled.
+"""
+from __future__ import annotations
+
+import enum
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from reactant.frontends.arrays.aliases import globals_of, reachable
+from reactant.frontends.control.carried import held_before
+from reactant.frontends.host.printing import in_texts
+
+if TYPE_CHECKING:
+    from reactant.frontends.control.loops import Loop
+
+UNCHANGING = (type(None), bool, int, float, complex, str, bytes, type, BuiltinFunctionType, np.ufunc, np.dtype,
+              np.generic, np.ndarray, jax.Array, ModuleType, enum.Enum, range, slice, frozenset, type(...),
+              type(NotImplemented), type(np.sum))
+
+
+def is_repeated(value: Any, loop: Loop) -> bool:
+    """Whether an object that a turn of the loop appends may be the one that every turn does."""
+    if in_texts(value):
+        return False
+    if isinstance(value, UNCHANGING) or hasattr(type(value), "ag__internal"):
+        return True
+    if isinstance(value, FunctionType) and not (value.__closure__ or value.__defaults__ or value.__kwdefaults__):
+        return True
+    outside = [held for function in loop.functions for held in globals_of(function)]
+    return id(value) in reachable([*held_before(loop), *outside], everywhere=True)[0]

@@ -1,0 +1,96 @@
+"""From a way in, arguments and a launch to a `KernelRecord`."""
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Protocol
+
+from reactant.errors import ReactantError
+from reactant.kernels.form.record import Buffer, Dim3, KernelRecord, Scalar
+from reactant.kernels.launch.arguments import (
+    Argument,
+    ArrayArgument,
+    BytesArgument,
+    Operands,
+    RecordArgument,
+    leaves,
+    plain,
+    replaced,
+    structs,
+)
+from reactant.kernels.llvm_ir import cleanup
+
+MAX_THREADS = 1024
+"""Threads of a block, on every GPU there is."""
+MAX_SHARED = 227 * 1024
+"""Bytes of shared memory that one block may have on the largest GPUs."""
+
+
+class LaunchError(ReactantError, ValueError):
+    """A grid, a block or a shared-memory size that no GPU can launch."""
+
+
+class WayIn(Protocol):
+    """A kernel as one of the ways in has it."""
+
+    name: str
+    frontend: str
+    source: str
+    line: int
+
+    def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
+        """Fill in the call of the kernel for these arguments; returns its LLVM modules."""
+
+    def takes_integer(self, place: int, value: int) -> bool:
+        """Whether an argument may be this integer where only the run tells: what a constant would be refused for."""
+
+
+def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) -> None:
+    """Raises `LaunchError` for what a GPU refuses."""
+    threads = block[0] * block[1] * block[2]
+    if min(grid) < 1 or min(block) < 1:
+        raise LaunchError(f"The kernel '{name}' is launched with grid {grid} and block {block}: sizes are 1 or more.")
+    if threads > MAX_THREADS or block[2] > 64:
+        raise LaunchError(f"The kernel '{name}' is launched with blocks of {block[0]}x{block[1]}x{block[2]} = "
+                          f"{threads} "
+                          f"threads; a block has at most {MAX_THREADS}, and at most 64 in z.")
+    if grid[0] > 2**31 - 1 or grid[1] > 65535 or grid[2] > 65535:
+        raise LaunchError(f"The kernel '{name}' is launched with grid {grid}; the limits are (2147483647, 65535, "
+                          f"65535).")
+    if not 0 <= dynamic_shared <= MAX_SHARED:
+        raise LaunchError(f"The kernel '{name}' is launched with {dynamic_shared} bytes of dynamic shared memory; a "
+                          f"block "
+                          f"has at most {MAX_SHARED}.")
+
+
+def build(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer, ...], scalars: tuple[Scalar, ...],
+          grid: Dim3, block: Dim3, dynamic_shared: int = 0, check: bool = False) -> KernelRecord:
+    """The record of a launch; `check` keeps its assertions.
+
+    Raises `LaunchError`, `KernelArgumentError`, `UnsupportedError`."""
+    require_launchable(way_in.name, grid, block, dynamic_shared)
+    wrapper = cleanup.Wrapper("")
+    operands = Operands(wrapper, buffers, scalars)
+    texts = way_in.prepare(arguments, operands)
+    entry = "kernel." + re.sub(r"\W", "_", way_in.name)
+    text = cleanup.clean(texts, wrapper, entry, grid, block, dynamic_shared, check)
+    written = cleanup.written_parameters(text, entry)
+    buffers = tuple(replace(b, written=w) for b, w in zip(buffers, written, strict=False))
+    return KernelRecord(way_in.name, entry, text, (*buffers, *scalars), grid, block, dynamic_shared,
+                        way_in.frontend, way_in.source, way_in.line)
+
+
+def changed_structs(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer, ...],
+                    scalars: tuple[Scalar, ...], grid: Dim3, block: Dim3, dynamic_shared: int = 0) -> frozenset[int]:
+    """Which leaves are structs that the kernel would write into if it were given their addresses."""
+    places = structs(arguments)
+    given, memories = list(leaves(arguments)), list(buffers)
+    for k in places:
+        struct = given[k]
+        assert isinstance(struct, (BytesArgument, RecordArgument))
+        unit, count = plain(struct.dtype)
+        given[k] = ArrayArgument(len(memories), 0, (), (), struct.dtype, element=True)
+        memories.append(Buffer(f"struct.{k}", unit, (count,)))
+    made = build(way_in, replaced(arguments, iter(given)), tuple(memories), scalars, grid, block, dynamic_shared)
+    written = [b.written for b in made.buffers[len(buffers):]]
+    return frozenset(k for k, changes in zip(places, written, strict=True) if changes)

@@ -1,0 +1,444 @@
+"""The memory behind the arrays of a launch, inside a traced function.
+
+Every array argument is a view of some storage. All views of one storage are one `Memory`: the kernel gets one pointer,
+and its writes are seen through every view, as on a GPU. Offsets and strides are found by showing NumPy the chain of
+view steps over an array of that layout whose elements are never touched.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.errors import UnsupportedError
+from reactant.frontends.arrays.aliases import roots_of
+from reactant.frontends.arrays.records import Records
+from reactant.frontends.arrays.storage import DynamicSliceStep, Step, Storage, row_major_strides
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, wrap
+from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
+from reactant.kernels.form.record import Buffer, Field, Scalar
+from reactant.kernels.launch.arguments import (
+    Argument,
+    ArrayArgument,
+    BytesArgument,
+    KernelArgumentError,
+    NumberArgument,
+    RecordArgument,
+    TupleArgument,
+    plain,
+)
+from reactant.kernels.launch.rows import as_pieces, fields_of, taken
+from reactant.support.records import dataclass
+
+
+@dataclass
+class Memory:
+    """One piece of memory: a storage, or the window of it that a run-time slice shows.
+
+    order: the storage's dimensions from the outermost in memory. writeable: some array argument may be written.
+    """
+
+    tensor: Tensor
+    name: str
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    gaps: bool = False
+    writeable: bool = True
+
+    @property
+    def storage(self) -> Storage:
+        return self.tensor.storage
+
+    @property
+    def storages(self) -> list[Storage]:
+        return [self.tensor.storage]
+
+    def require_writeable(self) -> None:
+        self.tensor.require_writeable()
+
+    def buffer(self) -> Buffer:
+        """The record's parameter for this memory."""
+        dtype, count = plain(self.dtype)
+        return Buffer(self.name, dtype, (*self.shape, count) if count > 1 else self.shape)
+
+    def read(self) -> ir.Value:
+        """The content as the buffer has it."""
+        value = self.tensor.value()
+        if self.order != tuple(range(len(self.order))):
+            value = ops.transpose(value, self.order)
+        return to_plain(value)
+
+    def write(self, value: ir.Value) -> None:
+        """Replace the content by what the kernel left in the buffer."""
+        value = from_plain(value, self.dtype)
+        if self.order != tuple(range(len(self.order))):
+            value = ops.transpose(value, [int(i) for i in np.argsort(self.order)])
+        self.tensor.assign(value)
+
+
+@dataclass
+class RecordMemory:
+    """The memory that the fields of a structured array make up together: rows of pieces, the last dimension."""
+
+    records: Records
+    name: str
+    writeable: bool = True
+    gaps = False
+
+    @property
+    def members(self) -> list[tuple[Field, Tensor]]:
+        """The numbers of a row, and their arrays."""
+        return _members(self.records)
+
+    @property
+    def storages(self) -> list[Storage]:
+        return [tensor.storage for _, tensor in self.members]
+
+    def require_writeable(self) -> None:
+        for _, tensor in self.members:
+            tensor.require_writeable()
+
+    def buffer(self) -> Buffer:
+        unit, count = plain(self.records.dtype)
+        return Buffer(self.name, unit, (*self.records.shape, count), fields=fields_of(self.records.dtype))
+
+    def read(self) -> ir.Value:
+        unit, count = plain(self.records.dtype)
+        outer, columns, at = self.records.shape, [], 0
+
+        def pad(until: int) -> None:
+            if until > at:
+                columns.append(ops.constant(np.zeros((*outer, (until - at) // unit.itemsize), unit)))
+        for member, tensor in self.members:
+            pad(member.offset)
+            columns.append(as_pieces(to_plain(tensor.value()), unit, outer))
+            at = member.offset + member.dtype.itemsize * member.count
+        pad(self.records.itemsize)
+        return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(outer))
+
+    def write(self, value: ir.Value) -> None:
+        unit, _ = plain(self.records.dtype)
+        for member, tensor in self.members:
+            one, parts = plain(member.dtype)
+            new = taken(value, unit, member.offset, one, parts * member.count)
+            shape = (*shape_of(tensor.value()), 2) if member.dtype.kind == "c" else shape_of(tensor.value())
+            tensor.assign(from_plain(ops.reshape(new, shape), member.dtype))
+
+
+def _members(records: Records, offset: int = 0) -> list[tuple[Field, Tensor]]:
+    found: list[tuple[Field, Tensor]] = []
+    for name in records.dtype.names or ():
+        kind, place = (records.dtype.fields or {})[name][:2]
+        held = records.field(name)
+        if isinstance(held, Records):
+            if kind.shape:
+                raise UnsupportedError(f"The field '{name}' is an array of structs in a struct, which kernels in "
+                                       f"compiled functions do not take. Launch the kernel alone.")
+            found += _members(held, offset + place)
+        else:
+            found.append((Field(name, offset + place, kind.base, int(np.prod(kind.shape, dtype=np.int64))),
+                          wrap(held)))
+    return sorted(found, key=lambda pair: pair[0].offset)
+
+
+def to_plain(value: ir.Value) -> ir.Value:
+    """A tensor in the dtypes of records: no booleans, no unsigned integers, no complex numbers."""
+    dtype = dtype_of(value)
+    target, count = plain(dtype)
+    if dtype.kind == "b":
+        return ops.convert(value, target)
+    if count == 2:
+        shape = (*shape_of(value), 1)
+        return ops.concatenate([ops.reshape(ops.real(value), shape), ops.reshape(ops.imag(value), shape)],
+                               len(shape) - 1)
+    return value if dtype == target else ops.bitcast_convert(value, target)
+
+
+def from_plain(value: ir.Value, dtype: np.dtype) -> ir.Value:
+    """The inverse of `to_plain`."""
+    if dtype.kind == "b":
+        return ops.compare(value, ops.splat(0, value), "NE")
+    if dtype.kind == "c":
+        shape = shape_of(value)
+        parts = [ops.reshape(ops.slice(value, [0] * (len(shape) - 1) + [i], [*shape[:-1], i + 1], [1] * len(shape)),
+                             shape[:-1]) for i in (0, 1)]
+        return ops.complex(*parts)
+    return value if dtype_of(value) == dtype else ops.bitcast_convert(value, dtype)
+
+
+@dataclass(frozen=True)
+class StridedStep(Step):
+    """Any view of a memory, by byte offset and strides. It describes; nothing is ever read through it."""
+
+    offset: int
+    shape: tuple[int, ...]
+    byte_strides: tuple[int, ...]
+
+    def numpy(self, parent: np.ndarray) -> np.ndarray:
+        return np.asarray(_Address(parent.__array_interface__["data"][0] + self.offset, self.shape, self.byte_strides))
+
+
+class _Address:
+    """Memory at an address, for NumPy to compute offsets with."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...]):
+        self.__array_interface__ = {"version": 3, "data": (address, False), "shape": shape, "strides": strides,
+                                    "typestr": "|u1"}
+
+
+# ---- from Python objects to arguments --------------------------------------------------------------------------
+
+@dataclass
+class Binding:
+    """The arguments of one launch: descriptions for the compiler, memories and run-time numbers for the program."""
+
+    arguments: tuple[Argument, ...] = ()
+    memories: list[Memory | RecordMemory] = field(default_factory=list)
+    scalars: list[Scalar] = field(default_factory=list)
+    values: list[ir.Value] = field(default_factory=list)
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        return tuple(m.buffer() for m in self.memories)
+
+
+@dataclass
+class Reference:
+    """A struct that the kernel gets by its address: an array of no dimensions."""
+
+    array: Tensor
+
+
+class StructChanged(Exception):
+    """A launch writes into structs that are known by value only: the leaves."""
+
+    def __init__(self, places: frozenset[int]):
+        super().__init__(places)
+        self.places = places
+
+
+_PYTHON = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
+
+
+def bind(given: Sequence[Any], names: Sequence[str], changed: frozenset[int] = frozenset()) -> Binding:
+    """Describe the arguments of a launch; `changed`: the leaves that are structs the kernel gets by address.
+
+    Raises `KernelArgumentError` for what no kernel takes, `UnsupportedError` for arrays whose memory cannot be told,
+    `StructChanged` where structs that change are no part of a traced array.
+    """
+    binder = _Binder(_dynamic_storages(given), changed)
+    binder.binding.arguments = tuple(binder.bound(x, names[i] if i < len(names) else f"argument{i}")
+                                     for i, x in enumerate(given))
+    binder.refuse_overlap()
+    return binder.binding
+
+
+def _records_of(x: np.ndarray) -> Records:
+    """A structured array from outside the program, as its fields are: constants."""
+    fields = {n: _records_of(x[n]) if x.dtype[n].names else wrap(x[n]) for n in x.dtype.names or ()}
+    return Records(x.dtype, x.shape, fields)
+
+
+def _dynamic_storages(given: Sequence[Any]) -> set[int]:
+    """Storages that are given more than once: their run-time slices are offsets, not windows."""
+    seen: list[int] = []
+
+    def visit(x: Any) -> None:
+        if isinstance(x, (tuple, list)) and not is_tensor(x):
+            for item in x:
+                visit(item)
+        elif is_tensor(x):
+            seen.append(id(x.storage))
+    for x in given:
+        visit(x)
+    return {s for s in seen if seen.count(s) > 1}
+
+
+class _Binder:
+    def __init__(self, shared: set[int], changed: frozenset[int]):
+        self.binding = Binding()
+        self.shared = shared
+        self.changed, self._leaves = changed, 0
+        self._memories: dict[Any, int] = {}
+
+    def bound(self, x: Any, name: str) -> Argument:
+        if isinstance(x, (tuple, list)) and not is_tensor(x):
+            items = tuple(self.bound(item, f"{name}.{i}") for i, item in enumerate(x))
+            return TupleArgument(items, type(x) if hasattr(x, "_fields") else tuple)
+        self._leaves += 1
+        if isinstance(x, Reference):
+            return replace(self.array(x.array, name), element=True)
+        if self._leaves - 1 in self.changed:
+            return self.changing(x, name)
+        if isinstance(x, np.ndarray) and x.dtype.names and not is_tensor(x):
+            x = _records_of(x)
+        if isinstance(x, Records):
+            return self.records(x, name) if x.shape else self.struct(x, name)
+        if isinstance(x, np.void):
+            return BytesArgument(x.dtype, x.tobytes())
+        if getattr(type(x), "partial", False):
+            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides. Pass a slice "
+                                      f"whose length is known ({name}[i:i + 8]), or the whole array and the index as "
+                                      f"a number.")
+        if x is None or isinstance(x, (str, bytes, dict)):
+            raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and "
+                                      f"numbers.")
+        if not is_tensor(x) and isinstance(x, np.generic):
+            return NumberArgument(x.dtype, x)
+        if not is_tensor(x) and isinstance(x, (bool, int, float, complex)):
+            dtype = next(np.dtype(d) for kind, d in _PYTHON.items() if isinstance(x, kind))
+            return NumberArgument(dtype, x, python=True)
+        tensor = wrap(x)
+        return self.array(tensor, name) if tensor.kind == ARRAY else self.number(tensor, name)
+
+    def records(self, x: Records, name: str) -> ArrayArgument:
+        """A structured array: a view of the memory of the whole one."""
+        whole = x.whole
+        if x.place is None or whole.place is None:
+            raise KernelArgumentError(f"The argument '{name}' is a part of a structured array that only the run "
+                                      f"decides. Pass the whole array and the index as a number.")
+        if whole not in self._memories:
+            self._memories[whole] = len(self.binding.memories)
+            self.binding.memories.append(RecordMemory(whole, self._unique(name)))
+        start, own = (a.__array_interface__["data"][0] for a in (whole.place, x.place))
+        return ArrayArgument(self._memories[whole], own - start if x.size else 0, x.place.shape, x.place.strides,
+                             x.dtype)
+
+    def changing(self, x: Any, name: str) -> Argument:
+        """An element of a structured array into which the kernel writes."""
+        if isinstance(x, Records) and x.part is not None and x.place is not None:
+            return replace(self.records(x, name), element=True)
+        if isinstance(x, Records) and x.part is not None and x.part[0].place is not None:
+            return self.element(*x.part, name)
+        if isinstance(x, Records):
+            raise UnsupportedError(
+                f"The kernel writes into the struct '{name}', which is a copy in compiled code. Pass the structured "
+                f"array that it is an element of to the compiled function, and a[i] to the kernel.")
+        raise StructChanged(self.changed)
+
+    def element(self, whole: Records, index: tuple, name: str) -> Argument:
+        """The one at a run-time index."""
+        of, place = self.records(whole, name), whole.place
+        assert place is not None
+        total = ops.constant(0, np.int64)
+        for number, extent, stride in zip(index, place.shape, place.strides, strict=True):
+            at = ops.convert(wrap(number).value(), np.int64)
+            at = ops.select(ops.compare(at, 0, "LT"), ops.add(at, extent), at)
+            at = ops.minimum(ops.maximum(at, 0), extent - 1)
+            total = ops.add(total, ops.multiply(at, stride))
+        scalar = len(self.binding.scalars)
+        self._scalar(total, f"{name}.offset")
+        return replace(of, shape=(), strides=(), moving=scalar, element=True)
+
+    def struct(self, x: Records, name: str) -> Argument:
+        """An element of a structured array, by value."""
+        found: list[tuple[int, NumberArgument]] = []
+        for member, tensor in _members(x):
+            for k in range(member.count):
+                one = tensor if not tensor.shape else tensor.reshape(-1)[k]
+                number = self.bound(one, f"{name}.{member.name}")
+                assert isinstance(number, NumberArgument)
+                kind = member.dtype
+                half = np.dtype(f"f{kind.itemsize // 2}") if kind.kind == "c" else kind
+                for part in range(2 if kind.kind == "c" else 1):
+                    value = number.value if half is kind or number.value is None else \
+                        (number.value.real, number.value.imag)[part]
+                    scalar = None if number.scalar is None else number.scalar + part
+                    found.append((member.offset + k * kind.itemsize + part * half.itemsize,
+                                  NumberArgument(half, value, scalar)))
+        return RecordArgument(x.dtype, tuple(found))
+
+    def number(self, tensor: Tensor, name: str) -> Argument:
+        python = tensor.kind == PYTHON
+        if tensor.is_concrete():
+            return NumberArgument(tensor.dtype, tensor.numpy().reshape(())[()], python=python)
+        place = len(self.binding.scalars)
+        self._scalar(tensor.value(), name)
+        return NumberArgument(tensor.dtype, scalar=place, python=python)
+
+    def _scalar(self, value: ir.Value, name: str) -> None:
+        dtype = dtype_of(value)
+        if dtype.kind == "c":
+            self._scalar(ops.real(value), f"{name}.real")
+            self._scalar(ops.imag(value), f"{name}.imag")
+            return
+        value = to_plain(value)
+        self.binding.scalars.append(Scalar(self._unique(name), dtype_of(value)))
+        self.binding.values.append(value)
+
+    def array(self, tensor: Tensor, name: str) -> ArrayArgument:
+        base, rest, moving = self._base_of(tensor)
+        key = (tensor.storage, base.steps)
+        if key not in self._memories:
+            self._memories[key] = len(self.binding.memories)
+            self.binding.memories.append(_memory(base, self._unique(name)))
+        place = self._memories[key]
+        memory = self.binding.memories[place]
+        assert isinstance(memory, Memory)
+        memory.writeable = memory.writeable and bool(tensor.writeable)
+        offset, shape, strides, starts = _seen(memory, base, rest)
+        scalar = None
+        if moving:
+            scalar = len(self.binding.scalars)
+            total = starts[0]
+            for start in starts[1:]:
+                total = ops.add(total, start)
+            self._scalar(total, f"{name}.offset")
+        return ArrayArgument(place, offset, shape, strides, tensor.dtype, bool(tensor.writeable), scalar, memory.gaps)
+
+    def _base_of(self, tensor: Tensor) -> tuple[Tensor, tuple, bool]:
+        """(the tensor that is the memory, the steps from it to the argument, whether they depend on run time)."""
+        steps = tensor.steps
+        last = max((i for i, s in enumerate(steps) if isinstance(s, DynamicSliceStep)), default=-1)
+        if last >= 0 and id(tensor.storage) not in self.shared:
+            return Tensor(tensor.storage, steps[:last + 1], writeable=tensor.writeable), steps[last + 1:], False
+        return Tensor(tensor.storage, ()), steps, last >= 0
+
+    def _unique(self, name: str) -> str:
+        taken = {m.name for m in self.binding.memories} | {s.name for s in self.binding.scalars}
+        return name if name not in taken else next(n for i in range(2, 999) if (n := f"{name}.{i}") not in taken)
+
+    def refuse_overlap(self) -> None:
+        """Two memories that may be the same array in a way only the run decides cannot be two pointers."""
+        memories = self.binding.memories
+        for i, first in enumerate(memories):
+            for second in memories[i + 1:]:
+                if any(roots_of(a) & roots_of(b) for a in first.storages for b in second.storages):
+                    raise UnsupportedError(
+                        f"The arguments '{first.name}' and '{second.name}' of the kernel may be the same array, which "
+                        f"only the run decides. Pass a copy of the one that the kernel only reads.")
+
+
+def _memory(base: Tensor, name: str) -> Memory:
+    layout = base.storage.layout if not base.steps else None
+    order = tuple(range(base.ndim))
+    gaps = False
+    if layout is not None and layout != row_major_strides(base.shape):
+        order = tuple(int(i) for i in np.argsort([-abs(s) for s in layout], kind="stable"))
+        compact = row_major_strides(tuple(base.shape[i] for i in order))
+        if any(layout[d] != c and base.shape[d] > 1 for d, c in zip(order, compact, strict=True)):
+            order, gaps = tuple(range(base.ndim)), True
+    return Memory(base, name, order, tuple(base.shape[i] for i in order), np.dtype(base.storage.dtype), gaps)
+
+
+def _seen(memory: Memory, base: Tensor, steps: tuple) -> tuple[int, tuple[int, ...], tuple[int, ...], list[ir.Value]]:
+    """Byte offset, shape and byte strides of the view that `steps` make of a memory; run-time offsets in bytes."""
+    strides = [0] * base.ndim
+    for d, s in zip(memory.order, row_major_strides(memory.shape), strict=True):
+        strides[d] = s * memory.dtype.itemsize
+    view = start = np.lib.stride_tricks.as_strided(np.empty(1, memory.dtype), base.shape, strides)
+    moved: list[ir.Value] = []
+    for step in steps:
+        if isinstance(step, DynamicSliceStep):
+            for index, stride in zip(step.starts, view.strides, strict=True):
+                value = ops.constant(index, np.int64) if isinstance(index, int) else index
+                moved.append(ops.multiply(value, ops.constant(stride, np.int64)))
+            view = np.lib.stride_tricks.as_strided(view, step.shape, view.strides)
+        else:
+            view = step.numpy(view)
+    offset = view.__array_interface__["data"][0] - start.__array_interface__["data"][0] if view.size else 0
+    return offset, view.shape, view.strides, moved

@@ -1,0 +1,1 @@
+"""From LLVM IR to the structured form, step by step."""

@@ -1,0 +1,1 @@
+"""Where kernels come from: Numba-CUDA, CUDA C++, C and C++, LLVM IR."""

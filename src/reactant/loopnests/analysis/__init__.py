@@ -1,0 +1,1 @@
+"""A region as plain Python objects, and what is known of its values."""

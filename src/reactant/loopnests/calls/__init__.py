@@ -1,0 +1,1 @@
+"""Ops that become calls of BLAS and of NumPy's own functions."""

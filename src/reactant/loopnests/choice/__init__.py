@@ -1,0 +1,1 @@
+"""Which groups of ops pay as native code."""

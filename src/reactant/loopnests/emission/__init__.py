@@ -1,0 +1,1 @@
+"""From a region to loops in scf, memref and arith."""

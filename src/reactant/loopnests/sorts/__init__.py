@@ -1,0 +1,1 @@
+"""Sorts as native code."""

@@ -1,0 +1,1 @@
+"""Numbers, element by element: arithmetic, logic, conversion, constants."""

@@ -1,0 +1,1 @@
+"""Where elements lie: shapes, slices, and what is read of a result."""

@@ -1,0 +1,1 @@
+"""Linear algebra: products, systems, transforms, sums."""

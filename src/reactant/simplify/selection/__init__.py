@@ -1,0 +1,1 @@
+"""Elements by index and by order: gather, scatter, sort."""

@@ -1,0 +1,1 @@
+"""The last stage: forms that a target runs fastest."""

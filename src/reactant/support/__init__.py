@@ -1,0 +1,1 @@
+"""Small things that all rooms use: records, attributes, sessions, progress."""
