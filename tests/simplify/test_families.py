@@ -1,5 +1,6 @@
 """A rule lives in the file of its root op; the few that are about another op of their pattern are listed."""
-import importlib
+import re
+import sys
 
 import pytest
 
@@ -44,7 +45,8 @@ def test_rules_live_with_their_root(family):
 
 @pytest.mark.parametrize("family", sorted(registry.families()))
 def test_family_files_say_what_they_hold(family):
-    module = importlib.import_module(f"reactant.simplify.{family}")
+    (module,) = {name for name in sys.modules if re.fullmatch(rf"reactant\.simplify\.\w+\.{family}", name)}
+    module = sys.modules[module]
     assert module.__doc__ and len(module.__doc__.split()) > 3
 
 

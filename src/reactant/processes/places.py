@@ -8,8 +8,10 @@ import threading
 from pathlib import Path
 from types import FrameType
 
+from reactant.support.package import PACKAGE
+
 _LIBRARIES = tuple({f"{Path(each)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")
-                    if (each := sysconfig.get_path(name))} | {f"{Path(__file__).parents[1]}/", "<frozen "})
+                    if (each := sysconfig.get_path(name))} | {f"{PACKAGE}/", "<frozen "})
 
 
 def is_users(file: str) -> bool:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +17,14 @@ from reactant.frontends.control.plans import originals
 from reactant.frontends.control.state import Known, Tree
 from reactant.frontends.session.trace import Trace, frames
 from reactant.frontends.source.conversion import is_converted
+from reactant.support.package import PACKAGE
 from reactant.support.session import ASIDE, frozen_by_the_user
 
 if TYPE_CHECKING:
     from reactant.frontends.control.branches import Branch
 
 ANY_DEPTH = 1000
-OURS = str(Path(__file__).parents[1])
+OURS = str(PACKAGE)
 
 
 class Leaving:

@@ -10,6 +10,7 @@ from types import ModuleType
 
 from reactant.frontends.arrays.promotion import NO_NUMBER
 from reactant.frontends.source.conversion import is_user_file
+from reactant.support.package import PACKAGE
 
 _OF_PYTHON = frozenset("bool bytes complex dict float frozenset function int list module range set slice str "
                        "tuple type".split())
@@ -39,5 +40,11 @@ def _is_of_user(error: Exception) -> bool:
     while last is not None and last.tb_next is not None:
         last = last.tb_next
     place = "" if last is None else last.tb_frame.f_code.co_filename
-    ours = Path(__file__).parent
-    return is_user_file(place) or Path(place).parent == ours or Path(place) == ours / "numpy" / "overlay.py"
+    return is_user_file(place) or _acts_for_the_user(Path(place))
+
+
+def _acts_for_the_user(file: Path) -> bool:
+    """Whether a file of ours does what Python does in the user's code, and not what NumPy does inside."""
+    ours = PACKAGE / "frontends"
+    return file.is_relative_to(ours) and (file.relative_to(ours).parts[0] not in ("arrays", "numpy", "scipy")
+                                          or file == ours / "numpy" / "overlay.py")

@@ -4,13 +4,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-import reactant.frontends.numpy as package
+from reactant.frontends import arrays, numpy
 
 NOT_A_FAMILY = {"families", "overlay", "namespace"}
 
 
 def load() -> None:
-    """Import the modules of this package (declaring a function there is all there is to do)."""
-    for module in pkgutil.iter_modules(package.__path__):
-        if module.name not in NOT_A_FAMILY:
-            importlib.import_module(f"{package.__name__}.{module.name}")
+    """Import the modules of these packages (declaring a function there is all there is to do)."""
+    for package in (arrays, numpy):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if module.name.rpartition(".")[2] not in NOT_A_FAMILY:
+                importlib.import_module(module.name)

@@ -41,6 +41,7 @@ from reactant.frontends.source.named import NamedLowering
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.source.outlining import convert_function_body
 from reactant.frontends.source.yielding import PushLowering
+from reactant.support.package import PACKAGE
 from reactant.support.records import dataclass
 
 _FUTURE_FLAGS = 0
@@ -49,7 +50,6 @@ for _feature in __future__.all_feature_names:
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR | inspect.CO_ITERABLE_COROUTINE
 _LOOKS_AT_ITS_LOCALS = {"locals", "eval", "exec"}
 _WITHOUT_ARGUMENTS = {"vars", "dir"}
-_PACKAGE = Path(__file__).resolve().parent.parent
 _LOCK = threading.RLock()
 
 
@@ -78,8 +78,8 @@ def _directories() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(directories whose code runs as it is, directories below those whose code is converted after all)."""
     paths = sysconfig.get_paths()
     packages = [str(Path(m.__file__).resolve().parent) for m in (numpy, jax, jaxlib)]
-    excluded = {*packages, str(_PACKAGE), paths["stdlib"], paths["platstdlib"], os.path.realpath(paths["stdlib"])}
-    included = {paths["purelib"], paths["platlib"], str(_PACKAGE / "demos"), str(Path(packages[0]) / "polynomial")}
+    excluded = {*packages, str(PACKAGE), paths["stdlib"], paths["platstdlib"], os.path.realpath(paths["stdlib"])}
+    included = {paths["purelib"], paths["platlib"], str(PACKAGE / "demos"), str(Path(packages[0]) / "polynomial")}
     return tuple(p + os.sep for p in sorted(excluded)), tuple(p + os.sep for p in sorted(included))
 
 

@@ -19,7 +19,7 @@ from reactant.errors import ReactantError
 from reactant.kernels.llvm_ir.llvm_types import BYTES_OF_FLOAT, POINTER, VOID, Type
 from reactant.support.records import dataclass
 
-_HEADERS = str(Path(__file__).parent / "headers")
+_HEADERS = str(Path(__file__).parents[1] / "headers")
 
 TOKEN = re.compile(r"""\s*(?:
     (?P<bytes>c"(?:[^"])*") | (?P<name>[%@!\#$](?:"[^"]*"|[-a-zA-Z$._0-9]+)) | (?P<string>"[^"]*")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reactant.errors import ReactantError, UnsupportedError
 
-HEADERS = Path(__file__).parent / "headers"
+HEADERS = Path(__file__).parents[1] / "headers"
 PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp-contract=off", "-g", "-Xclang",
               "-debug-info-kind=limited", "-S", "-emit-llvm", "-fno-exceptions", "-fno-stack-protector",
               "-fno-sanitize=all", "-Wno-everything")
