@@ -510,7 +510,7 @@ def test_found(name, tmp_path):
 
 
 @pytest.mark.sampled(1)
-@pytest.mark.parametrize("seed", [*range(60), 1307])
+@pytest.mark.parametrize("seed", [*range(60), 1307, 1532])
 def test_program(seed, tmp_path, monkeypatch):
     run(seed, tmp_path / f"program{seed}.py", monkeypatch)
 

@@ -26,7 +26,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
 from reactant.ir.locations import file_and_line
-from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.ir.types import dtype_of, shape_of, size, tensor_type
 
 P = TypeVar("P", bound=Plan)
 UNKNOWN = ("func.call", "sdy.manual_computation", *(f"stablehlo.{name}" for name in (
@@ -72,6 +72,9 @@ def _prepared(module: ir.Module, mesh: MeshShape, inputs: Sequence[Sharding | No
     """The body of @main, how its results lie, and the plan."""
     _require_known(module)
     block = modules.function(module).regions[0].blocks[0]
+    if len(block.arguments) and not any(size(shape_of(a)) and list(a.uses) for a in block.arguments):
+        # XLA (jaxlib 0.10.2) loses such operands, and then does not know the region for a divided one
+        raise NotPartitioned("there are no elements to divide")
     given = {a: mesh.dividing(s) for a, s in zip(block.arguments, inputs, strict=True) if s is not None}
     axes = propagate(block, given)
     returned = list(terminator(block).operands)
