@@ -39,7 +39,7 @@ from reactant.frontends.control.state import ABSENT, MaybeBound, capture
 from reactant.frontends.host import exit_stacks
 from reactant.frontends.host.failures import failure
 from reactant.frontends.prelude import heaps, run_time_keys
-from reactant.frontends.session import calls
+from reactant.frontends.session import calls, recording
 from reactant.frontends.session.calls import is_undecided, takes_anything
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
 from reactant.frontends.source import operators, source_map
@@ -57,7 +57,7 @@ from reactant.ir import ops
 
 def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
     test = asked(test)
-    if not is_traced(test) and (test or not effects.recording()):
+    if not is_traced(test) and (test or not recording.recording()):
         return operators.assert_stmt(test, message)
     _refuse_handlers()
     error = AssertionError() if message is None else AssertionError(message())
@@ -69,7 +69,7 @@ def assert_stmt(test: Any, message: Callable[[], Any] | None) -> None:
 
 def raised(error: Any) -> Any:
     """In a branch that may not run: record the check and leave the branch."""
-    if not effects.recording():
+    if not recording.recording():
         return error
     _refuse_handlers()
     _record(ops.constant(False), failure(error))
@@ -176,7 +176,7 @@ def _with_iterators(operator: Callable) -> Callable:
     """`call`, told to `iterators` which ones it may use up, and which it makes."""
     def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
         trace = Trace.current()
-        if trace is None or not (effects.recording() or trace.lost or trace.outer_iterators):
+        if trace is None or not (recording.recording() or trace.lost or trace.outer_iterators):
             return operator(function, *arguments, **keywords)
         if not takes_anything(function):
             iterators.use(*arguments)

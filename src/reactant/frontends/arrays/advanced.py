@@ -19,9 +19,11 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import indexing, value_facts
 from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.elementwise import checked, loop
 from reactant.frontends.arrays.promotion import loop_dtypes
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast, weak_type
+from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
@@ -237,11 +239,11 @@ def _strides_in(order: tuple[int, ...], shape: Sequence[int]) -> Shape | None:
 
 # ---- reading ---------------------------------------------------------------------------------------------------
 
+@means("get_by_arrays")
 def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]` with arrays in the key."""
-    from reactant.frontends.arrays.dynamic import masked
-    if masked.needed(items):
-        return masked.get(tensor, items)
+    if meaning.is_selected_at_run_time(items):
+        return meaning.get_selected(tensor, items)
     if tensor.is_concrete() and not any(type(i) is Tensor for i in items) and not any(
             isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items):
         found = tensor.numpy()[_numpy_key(items, tensor)]
@@ -307,11 +309,11 @@ def _index_vectors(chosen: Selection) -> ir.Value:
 
 # ---- writing ---------------------------------------------------------------------------------------------------
 
+@means("put_by_arrays")
 def put(tensor: Tensor, items: list, value: object) -> None:
     """`tensor[items] = value` with arrays in the key; the last of several writes to one element wins."""
-    from reactant.frontends.arrays.dynamic import masked
-    if masked.needed(items) or getattr(type(value), "partial", False):
-        masked.put(tensor, items, value)
+    if meaning.is_selected_at_run_time(items) or getattr(type(value), "partial", False):
+        meaning.put_selected(tensor, items, value)
         return
     source = wrap(value)
     if source.is_concrete() and tensor.changes_now() and not any(type(i) is Tensor for i in items):
@@ -438,8 +440,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     tensor.require_writeable()
     items = indexing.expand(tensor, index)
     if any(getattr(type(i), "partial", False) for i in items):
-        from reactant.frontends.arrays.dynamic import masked
-        masked.at(ufunc, tensor, items, value)
+        meaning.at_selected(ufunc, tensor, items, value)
         return
     if indexing.is_basic(items) or runtime_masks(items):
         found = tensor[index]          # no element stands there twice
@@ -496,7 +497,6 @@ def combiner(ufunc: np.ufunc, dtype: np.dtype, dtypes: tuple[np.dtype, ...]) -> 
 
 def _one_by_one(ufunc: np.ufunc, chosen: Selection, updates: ir.Value | None, dtypes: tuple) -> ir.Value:
     """A loop over the index elements in order, each a read, the ufunc, and a write of one window."""
-    from reactant.frontends.arrays.elementwise import checked, loop
     count, view = size(chosen.index_shape), chosen.view.value()
     dtype = dtype_of(view)
     checked(ufunc, [view] if updates is None else [view, updates], dtypes)

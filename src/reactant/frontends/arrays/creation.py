@@ -14,11 +14,14 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded
 from reactant.frontends.arrays import memory_order, python_overflow, value_facts
 from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.dynamic.bounded import Bounded, Range, in_order
 from reactant.frontends.arrays.dynamic.run_time_shapes import sized
 from reactant.frontends.arrays.implements import has_tensors, implements
+from reactant.frontends.arrays.indexing import element_steps
 from reactant.frontends.arrays.promotion import result_type
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast
+from reactant.frontends.session.dispatch import means
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
@@ -127,6 +130,7 @@ def full_like(a: object, fill_value: object, dtype: object = None, order: object
     return _like(a, fill_value, dtype, order, shape)
 
 
+@means("array_of")
 def array_of(nested: Any, dtype: object = None) -> Any:
     """`np.array` of nested sequences that may hold traced values."""
     if type(nested) in (list, tuple) and nested and getattr(type(nested[0]), "partial", False):
@@ -227,7 +231,6 @@ def elements_of_one(elements: list, shape: Shape) -> ir.Value | None:
     storage = first.storage
     if any([type(x) is not Tensor or x.storage is not storage for x in elements]):
         return None
-    from reactant.frontends.arrays.indexing import element_steps
     places = np.ndindex(shape)
     return storage.read() if all([x.steps == element_steps(shape, p) for x, p in zip(elements, places, strict=True)]) \
         else None
@@ -372,7 +375,6 @@ def _arange_arguments(args: tuple, named: dict) -> tuple[tuple, object]:
 
 def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
-    from reactant.frontends.arrays.dynamic.bounded import Bounded, Range, in_order  # which are made of created arrays
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     ends = [_interval(start), _interval(stop)]
     if type(step) is not int or step < 1 or None in ends or ends[1][1] - ends[0][0] > MOST_NUMBERS:

@@ -13,9 +13,10 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import complex_functions as cf
 from reactant.frontends.arrays.complex_functions import copy_sign, with_signed_zero
+from reactant.frontends.session.dispatch import meaning
+from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_float, is_half, shape_of
 
@@ -26,11 +27,7 @@ def loop(ufunc: np.ufunc) -> Loop:
     """The loop of `ufunc`, or `UnsupportedError` naming it."""
     found = LOOPS.get(ufunc)
     if found is None:
-        from reactant.frontends.scipy import special  # JAX's special functions are loaded by the first use
-        found = special.loop(ufunc)
-        if found is None:
-            package = "scipy.special" if special.name_of(ufunc) else "numpy"
-            raise UnsupportedError(f"{package}.{ufunc.__name__} is not supported in compiled code.")
+        return meaning.special_function(ufunc)      # JAX's are loaded by the first use
     return found
 
 
@@ -324,7 +321,6 @@ def _require_non_negative(exponent: ir.Value) -> None:
         if (constant < 0).any():
             raise ValueError(text)
         return
-    from reactant.frontends.session.trace import current_trace
     ok = ops.reduce(ops.compare(exponent, 0, "GE"), True, range(len(shape_of(exponent))), "and")
     current_trace().check(ok, lambda: ValueError(text))
 

@@ -2,14 +2,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import storage as st
 from reactant.ir.types import Shape
-
-if TYPE_CHECKING:
-    from reactant.frontends.arrays.tensor import Tensor
 
 _LETTERS = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
             "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray"}
@@ -18,7 +15,7 @@ _LETTERS = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writ
 class Flags:
     """What `ndarray.flags` would say."""
 
-    def __init__(self, tensor: Tensor):
+    def __init__(self, tensor: Any):
         self._tensor = tensor
         self.c_contiguous = tensor.size <= 1 or _contiguous(tensor.shape, tensor.strides_)
         self.f_contiguous = tensor.size <= 1 or _contiguous(tensor.shape[::-1], tensor.strides_[::-1])

@@ -17,6 +17,7 @@ from reactant.frontends.arrays.nested import leaves, mapped
 from reactant.frontends.arrays.storage import CONCRETE_ELEMENTS
 from reactant.frontends.arrays.tensor import Tensor, supported
 from reactant.frontends.session import calls
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.source import source_map
 from reactant.support import named_tuples
 from reactant.support.named_tuples import is_named_tuple
@@ -107,6 +108,7 @@ def _same(value: object, default: object) -> bool:
     return isinstance(default, (bool, int, float, str)) and type(value) is type(default) and value == default
 
 
+@means("function")
 def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Run NumPy's `function` on arguments that may be traced."""
     with source_map.location():
@@ -132,6 +134,7 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
         return ours(*args, **kwargs)
 
 
+@means("dispatched")
 def dispatched(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Call NumPy's `function`, which finds out who implements it, where arguments do not show that we do."""
     return call(function, args, kwargs) if are_ours(args, kwargs) else function(*args, **kwargs)

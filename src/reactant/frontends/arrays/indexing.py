@@ -17,9 +17,13 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays import value_facts
+from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import python_type
 from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.ufuncs import as_value, stored
+from reactant.frontends.session.dispatch import meaning, means
+from reactant.frontends.session.recording import recording
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source import source_map
 from reactant.ir import ops
@@ -48,6 +52,7 @@ class Basic:
 
 # ---- entry points ----------------------------------------------------------------------------------------------
 
+@means("get_item")
 def get(tensor: Tensor, key: object) -> Any:
     """`tensor[key]`."""
     with source_map.location():
@@ -58,11 +63,9 @@ def get(tensor: Tensor, key: object) -> Any:
             return scalar(result) if element else result
         items = expand(tensor, key)
         if has_run_time_bounds(items):
-            from reactant.frontends.arrays.dynamic import bounded_slices, run_time_steps
-            return (run_time_steps if run_time_steps.is_strided(items) else bounded_slices).get(tensor, items)
+            return meaning.get_by_run_time_bounds(tensor, items)
         if not is_basic(items):
-            from reactant.frontends.arrays import advanced
-            return advanced.get(tensor, items)
+            return meaning.get_by_arrays(tensor, items)
         basic = parse(tensor, items)
         result = view_of(tensor, basic)
         if not result.shape and not basic.ellipsis:
@@ -72,12 +75,12 @@ def get(tensor: Tensor, key: object) -> Any:
 
 def not_assignable(text: str) -> TypeError:
     """NumPy's error; where only the run decides whether it would come to that, one that says so."""
-    from reactant.frontends.control import effects  # which imports arrays
-    if not effects.recording():
+    if not recording():
         return TypeError(text)
     return ControlFlowError(f"{text}; whether this runs is decided at run time.")
 
 
+@means("put_item")
 def put(tensor: Tensor, key: object, value: object) -> None:
     """`tensor[key] = value`."""
     with source_map.location():
@@ -91,17 +94,16 @@ def put(tensor: Tensor, key: object, value: object) -> None:
             return store(_through(tensor, steps, strides), value)
         items = expand(tensor, key)
         if has_run_time_bounds(items):
-            from reactant.frontends.arrays.dynamic import bounded_slices, run_time_steps
-            (run_time_steps if run_time_steps.is_strided(items) else bounded_slices).put(tensor, items, value)
+            meaning.put_by_run_time_bounds(tensor, items, value)
         elif not is_basic(items):
-            from reactant.frontends.arrays import advanced, ufuncs
             if type(value) is Tensor and value.kind == PYTHON and tensor.dtype.kind in "iu":
-                value = Tensor.of_value(ufuncs.stored(value, tensor.dtype), SCALAR)
-            advanced.put(tensor, items, value)
+                value = Tensor.of_value(stored(value, tensor.dtype), SCALAR)
+            meaning.put_by_arrays(tensor, items, value)
         else:
             store(view_of(tensor, parse(tensor, items)), value)
 
 
+@means("item")
 def item(tensor: Tensor, key: tuple) -> Any:
     """`ndarray.item(*key)` as a Python number."""
     if len(key) == 1 and isinstance(key[0], tuple):
@@ -114,17 +116,14 @@ def item(tensor: Tensor, key: tuple) -> Any:
         found = np.ravel(tensor)[key[0]] if len(key) == 1 else tensor[key]
     if type(found) is not Tensor:
         return found.item()
-    from reactant.frontends.numpy.overlay import as_python_number  # which stands on this module
-    return as_python_number(found, python_type(found.dtype))
+    return meaning.as_python_number(found, python_type(found.dtype))
 
 
 def store(target: Tensor, value: object) -> None:
     """Write `value`, broadcast and cast as NumPy's assignment does, into the view `target`."""
-    from reactant.frontends.arrays.ufuncs import as_value, stored
     target.require_writeable()
     if getattr(type(value), "partial", False):
-        from reactant.frontends.arrays.dynamic import bounded
-        bounded.Bounded(target, [None] * target.ndim).store(value)
+        meaning.store_dynamic(target, value)
         return
     if type(value) is Tensor:
         if value.storage is target.storage and value.steps == target.steps:
@@ -187,7 +186,6 @@ def _known(i: object) -> object:
     if isinstance(i, slice):
         return slice(*(_slice_bound(b) for b in (i.start, i.stop, i.step)))
     if isinstance(i, (list, range)):
-        from reactant.frontends.arrays.implements import has_tensors
         return wrap(list(i)) if has_tensors(list(i)) else _index_array(i)
     return list_as_array(i)
 
@@ -364,6 +362,7 @@ def scalar(view: Tensor) -> Any:
     return Tensor.of_value(view.value(), SCALAR)
 
 
+@means("flat")
 class FlatIterator:
     """`ndarray.flat`: row-major reads and writes of the array's elements through its view chain."""
 

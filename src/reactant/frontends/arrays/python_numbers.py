@@ -16,7 +16,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.frontends.arrays import python_overflow, ufuncs
+from reactant.frontends.arrays import python_overflow
+from reactant.frontends.arrays.casting import cast
+from reactant.frontends.arrays.elementwise import loop
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, python_type
 from reactant.frontends.arrays.tensor import COMPARISONS, PYTHON, Tensor, python_number
 from reactant.frontends.session.trace import current_trace
@@ -44,7 +46,7 @@ def _type(x: object) -> type:
 
 
 def _value(x: object, dtype: np.dtype) -> ir.Value:
-    return ufuncs.cast(x.value(), dtype) if type(x) is Tensor else ops.constant(x, dtype)
+    return cast(x.value(), dtype) if type(x) is Tensor else ops.constant(x, dtype)
 
 
 def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:
@@ -74,7 +76,6 @@ def require_order(ufunc: np.ufunc, x: object, y: object) -> None:
 
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator between two Python numbers, at least one of them known only at run time."""
-    from reactant.frontends.arrays.elementwise import loop
     integers = _RANK[max(_type(x), _type(y), key=_RANK.__getitem__)] <= 1
     if integers and (python_overflow.is_wide(x) or python_overflow.is_wide(y)):
         return _with_wide(ufunc, x, y)
@@ -112,7 +113,6 @@ def _with_wide(ufunc: np.ufunc, x: Any, y: Any) -> Any:
 
 def unary(ufunc: np.ufunc, x: Tensor) -> Any:
     """`-x`, `+x`, `abs(x)`, `~x` of a Python number."""
-    from reactant.frontends.arrays.elementwise import loop
     dtype = PYTHON_DTYPES[int] if x.dtype == bool else x.dtype
     out = np.dtype(np.float64) if dtype.kind == "c" and ufunc is np.absolute else dtype
     interval = None
@@ -152,7 +152,6 @@ def power_modulo(x: object, y: object, modulus: object) -> Any:
 
 
 def _remainder(m: ir.Value) -> Callable[[ir.Value], ir.Value]:
-    from reactant.frontends.arrays.elementwise import loop
     return lambda v: loop(np.remainder)([v, m], (PYTHON_DTYPES[int],) * 3)
 
 

@@ -12,6 +12,7 @@ from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.tensor import Tensor, check_dtype, wrap
 from reactant.frontends.arrays.ufuncs import cast
+from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, real_dtype, shape_of
 from reactant.support.records import dataclass
@@ -81,6 +82,7 @@ class ReinterpretStep(st.Step):
         return (*(s * self.old.itemsize // self.dtype.itemsize for s in strides[:-1]), strides[-1])
 
 
+@means("bytes_as")
 def view(a: Tensor, dtype: object = None, type: object = None) -> Tensor:  # noqa: A002 - NumPy's name
     """`ndarray.view(dtype)`: an alias of the same memory."""
     if inspect.isclass(dtype) and issubclass(dtype, np.ndarray):

@@ -30,10 +30,12 @@ from reactant.errors import (
 )
 from reactant.frontends.arrays import memory_order
 from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.flags import Flags
 from reactant.frontends.arrays.promotion import ARRAY, NO_NUMBER, PYTHON, PYTHON_DTYPES, SCALAR, is_number, python_type
 from reactant.frontends.arrays.sized import Sized
 from reactant.frontends.session import calls
+from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import KEYS_OF_THE_RUN, Trace, current_trace
 from reactant.frontends.source import source_map
 from reactant.ir import ops, rounding
@@ -94,9 +96,8 @@ class Tensor(Sized):
     def view(self, step: Any = None, dtype: np.dtype | None = None, type: object = None) -> Tensor:
         """A view through one more step; `ndarray.view(dtype)` for users."""
         if not isinstance(step, st.Step):
-            from reactant.frontends.arrays import reinterpretation
-            return reinterpretation.view(self, dtype, type) if step is None else \
-                reinterpretation.view(self, step, dtype if type is None else type)
+            return meaning.bytes_as(self, dtype, type) if step is None else \
+                meaning.bytes_as(self, step, dtype if type is None else type)
         return Tensor(self.storage, st.followed(self.steps, (step,), self.storage.shape), dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
 
@@ -218,7 +219,7 @@ class Tensor(Sized):
 
     @property
     def T(self) -> Tensor:
-        return implements.call(np.transpose, (self,), {})
+        return meaning.function(np.transpose, (self,), {})
 
     @property
     def mT(self) -> Tensor:
@@ -274,8 +275,7 @@ class Tensor(Sized):
 
     @property
     def flat(self) -> Any:
-        from reactant.frontends.arrays.indexing import FlatIterator
-        return FlatIterator(self if self.kind == ARRAY else Tensor.of_value(self.value()))   # scalars: of a copy
+        return meaning.flat(self if self.kind == ARRAY else Tensor.of_value(self.value()))   # scalars: of a copy
 
     @flat.setter
     def flat(self, value: object) -> None:
@@ -391,22 +391,22 @@ class Tensor(Sized):
     # -- indexing
 
     def __getitem__(self, key: object) -> Any:
-        return indexing.get(self, key)
+        return meaning.get_item(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        indexing.put(self, key, value)
+        meaning.put_item(self, key, value)
 
     # -- dispatch
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
         if any(getattr(type(x), "partial", False) for x in inputs):
             return NotImplemented       # arrays of run-time size know better
-        return ufuncs.call(ufunc, method, inputs, kwargs)
+        return meaning.ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable, types: Iterable[type], args: tuple, kwargs: dict) -> Any:
         if any(getattr(t, "partial", False) for t in types):
             return NotImplemented
-        return implements.call(function, args, kwargs)
+        return meaning.function(function, args, kwargs)
 
     # -- methods that are not NumPy functions of the same name
 
@@ -424,15 +424,15 @@ class Tensor(Sized):
             return Tensor.of_array(rounding.astype(self.numpy(), dtype, order))
         kind = SCALAR if self.kind != ARRAY else ARRAY
         strides = memory_order.strides(memory_order.letter(order, "K"), self.shape, (self,))
-        return Tensor.of_value(ufuncs.cast(self.value(), dtype), kind, strides=strides)
+        return Tensor.of_value(cast(self.value(), dtype), kind, strides=strides)
 
     def copy(self, order: object = "C") -> Tensor:
         """A new array with its own storage; NumPy's scalars stay scalars."""
-        return implements.call(np.copy, (self, memory_order.letter(order)), {}) if self.kind == ARRAY else self
+        return meaning.function(np.copy, (self, memory_order.letter(order)), {}) if self.kind == ARRAY else self
 
     def item(self, *key: object) -> Tensor:
         """The element as a Python number (known at run time)."""
-        return indexing.item(self, key)
+        return meaning.item(self, key)
 
     def tolist(self) -> Any:
         if self.is_concrete():
@@ -469,13 +469,13 @@ class Tensor(Sized):
 
     def transpose(self, *axes: object) -> Tensor:
         alone = len(axes) == 1 and (axes[0] is None or _is_sequence(axes[0]))
-        return implements.call(np.transpose, (self, axes[0] if alone else axes or None), {})
+        return meaning.function(np.transpose, (self, axes[0] if alone else axes or None), {})
 
     def reshape(self, *shape: object, order: object = "C", copy: bool | None = None) -> Tensor:
         new = shape[0] if len(shape) == 1 and _is_sequence(shape[0]) else shape
         if self.kind != ARRAY and not new:
             return self
-        return implements.call(np.reshape, (self, new), {"order": order, "copy": copy})
+        return meaning.function(np.reshape, (self, new), {"order": order, "copy": copy})
 
     def is_integer(self) -> Any:
         found = np.floor(self) == self
@@ -506,9 +506,8 @@ class Tensor(Sized):
     def __getattr__(self, name: str) -> Any:
         if name in _OF_ARGUMENTS and self._touched():
             return getattr(self, name)
-        from reactant.frontends.numpy.refused import METHOD_REASONS
-        if name in METHOD_REASONS:
-            raise UnsupportedAttribute(METHOD_REASONS[name])
+        if (reason := meaning.why_no_method(name)) is not None:
+            raise UnsupportedAttribute(reason)
         meant = self.__class__
         if name.startswith("__") or not hasattr(meant, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
@@ -529,7 +528,7 @@ _ADVICE = {
 
 def _method(function: Callable) -> Callable:
     def call(self: Tensor, *args: object, **kwargs: object) -> Any:
-        return implements.dispatched(function, (self, *args), kwargs)
+        return meaning.dispatched(function, (self, *args), kwargs)
     call.__name__, call.__doc__ = function.__name__, f"As `numpy.{function.__name__}` of the array."
     return call
 
@@ -542,7 +541,7 @@ for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choo
 
 def _clip(self: Tensor, min: object = None, max: object = None, out: object = None, **kwargs: object) -> Any:  # noqa: A002
     """As `numpy.ndarray.clip`: a bound that is not given does not hold."""
-    return implements.dispatched(np.clip, (self, min, max, out), kwargs)
+    return meaning.dispatched(np.clip, (self, min, max, out), kwargs)
 
 
 Tensor.clip = _clip     # type: ignore[attr-defined]
@@ -554,7 +553,7 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
                 self.kind == PYTHON and isinstance(other, (list, tuple, range))
                 or ufunc is np.multiply and isinstance(other, (list, tuple))):
             return NotImplemented       # they are no arrays to Python's numbers, and are repeated by NumPy's
-        if not ufuncs.is_operand(other):
+        if not is_operand(other):
             nowhere = type(other) in (str, bytes) or other is None and self.kind == ARRAY
             if ufunc not in (np.equal, np.not_equal) or not nowhere or self.kind == PYTHON:
                 return NotImplemented
@@ -563,26 +562,34 @@ def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
                 Tensor.of_value(ops.constant(differs, bool, self.shape))
         if ufunc in (np.equal, np.not_equal) and self.kind != ARRAY and hasattr(type(other), "ag__each"):
             return NotImplemented       # it may be None, which is no number
-        return ufuncs.binary(ufunc, other, self) if reflected else ufuncs.binary(ufunc, self, other)
+        return meaning.binary(ufunc, other, self) if reflected else meaning.binary(ufunc, self, other)
     return apply
+
+
+_OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, range)
+
+
+def is_operand(x: object) -> bool:
+    """Whether an operator may combine `x` with a tensor (else Python tries the other side's method)."""
+    return type(x) is Tensor or not getattr(type(x), "partial", False) and (
+        isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__"))
 
 
 def _in_place(ufunc: np.ufunc) -> Callable:
     def apply(self: Tensor, other: object) -> Any:
         if getattr(type(other), "partial", False) and self.kind == ARRAY:
-            from reactant.frontends.arrays.dynamic import bounded
-            return bounded.in_place(ufunc, self, other)
-        if not ufuncs.is_operand(other):
+            return meaning.in_place_dynamic(ufunc, self, other)
+        if not is_operand(other):
             return NotImplemented
         if self.kind != ARRAY:
-            return ufuncs.binary(ufunc, self, other)
-        return ufuncs.in_place(ufunc, self, other)
+            return meaning.binary(ufunc, self, other)
+        return meaning.in_place(ufunc, self, other)
     return apply
 
 
 def _unary(ufunc: np.ufunc) -> Callable:
     def apply(self: Tensor) -> Any:
-        return ufuncs.unary(ufunc, self)
+        return meaning.unary(ufunc, self)
     return apply
 
 
@@ -609,7 +616,7 @@ def _power(self: Tensor, other: object) -> Any:
     found = _plain_power(self, other)
     if type(found) is Tensor and self.kind != ARRAY and found.dtype.kind == "f" and not found.is_concrete() \
             and _is_half(other):
-        base = ufuncs.cast(self.value(), found.dtype)
+        base = cast(self.value(), found.dtype)
         return Tensor.of_value(ops.power(base, ops.splat(0.5, base)), found.kind)
     return found
 
@@ -678,8 +685,7 @@ def wrap(x: object) -> Tensor:
         require_plain(x)
         return Tensor.of_array(x, constant=True)
     if isinstance(x, (list, tuple, range)):
-        from reactant.frontends.arrays.creation import array_of
-        return array_of(x)
+        return meaning.array_of(x)
     if hasattr(type(x), "ag__array"):
         return x.ag__array()
     if isinstance(x, jax.core.Tracer):           # of the JAX program around
@@ -704,6 +710,3 @@ def _known_scalar(tensor: Tensor) -> Any:
     constant = ops.constant_value(tensor.value())
     return None if constant is None else constant.reshape(())[()]
 
-
-# What the methods do, in modules that stand on this one.
-from reactant.frontends.arrays import implements, indexing, ufuncs  # noqa: E402

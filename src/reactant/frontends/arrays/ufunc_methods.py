@@ -21,6 +21,7 @@ from reactant.frontends.arrays.implements import concretely, of_concrete, tensor
 from reactant.frontends.arrays.shape import axis_in
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, is_float, is_half, shape_of
@@ -478,6 +479,12 @@ def at(ufunc: np.ufunc, array: Tensor, indices: object, *operand: object) -> Non
 
 METHODS: dict[str, Callable] = {"reduce": reduce, "accumulate": accumulate, "reduceat": reduceat, "outer": outer,
                                 "at": at}
+
+
+@means("ufunc_method")
+def call(method: str, ufunc: np.ufunc, *inputs: object, **kwargs: object) -> Any:
+    """`ufunc.method(*inputs, **kwargs)`."""
+    return METHODS[method](ufunc, *inputs, **kwargs)
 
 __all__ = ["METHODS", "NEUTRAL", "axes_of", "deliver", "layout_after", "one_axis", "reduce",
            "reduction_dtypes", "scan"]

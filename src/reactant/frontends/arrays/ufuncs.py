@@ -12,47 +12,24 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ConstantWriteError, UnsupportedError
 from reactant.frontends.arrays import memory_order, python_numbers, python_overflow
 from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.casting import cast
+from reactant.frontends.arrays.elementwise import checked, loop
+from reactant.frontends.arrays.implements import concretely, of_concrete
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, loop_dtypes
 from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.source import source_map
 from reactant.ir import ops
-from reactant.ir.types import Shape, dtype_of, is_float, shape_of
+from reactant.ir.types import Shape, shape_of
 from reactant.support.records import dataclass
 
 _NUMBERS = (bool, int, float, complex)
-_OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, range)
-
-
-def is_operand(x: object) -> bool:
-    """Whether an operator may combine `x` with a tensor (else Python tries the other side's method)."""
-    return type(x) is Tensor or not getattr(type(x), "partial", False) and (
-        isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__"))
 
 
 # ---- conversion ------------------------------------------------------------------------------------------------
-
-def cast(value: ir.Value, dtype: object) -> ir.Value:
-    """NumPy's `astype(dtype)` of a value: truncation to integers, wrap-around between integers, nonzero to bool,
-    the real part of complex numbers."""
-    dtype, old = np.dtype(dtype), dtype_of(value)
-    if old == dtype:
-        return value
-    if dtype.kind == "b":
-        return ops.compare(value, 0, "NE")
-    if old.kind == "c" and dtype.kind != "c":
-        return cast(ops.real(value), dtype)
-    if is_float(old) and dtype.kind in "iu" and (dtype.itemsize < 4 or dtype.kind == "u"):
-        # C converts through a wider integer and wraps, XLA would saturate
-        wide = np.int64 if dtype != np.uint64 else np.uint64
-        if dtype == np.uint64:
-            below = ops.compare(value, 0, "LT")
-            return ops.select(below, ops.convert(ops.convert(value, np.int64), np.uint64), ops.convert(value, wide))
-        return ops.convert(ops.convert(value, wide), dtype)
-    return ops.convert(value, dtype)
-
 
 def as_value(x: object, dtype: np.dtype) -> ir.Value:
     """An operand as a value of `dtype` (numbers become 0-d constants)."""
@@ -151,7 +128,6 @@ def _facts(x: object) -> Facts:
 @lru_cache(maxsize=16384)
 def _form(ufunc: np.ufunc, operands: tuple[Facts, ...], outs: tuple[np.dtype | None, ...] | None = None,
           casting: str = "same_kind", dtype: np.dtype | None = None, mask: tuple[Shape, Shape] | None = None) -> Form:
-    from reactant.frontends.arrays.elementwise import loop
     dtypes = loop_dtypes(ufunc, (*(weak for _, weak, _ in operands), *(outs or (None,) * ufunc.nout)), casting, dtype)
     shapes = [shape for shape, _, _ in operands] + ([] if mask is None else [mask[0]])
     shape = st.broadcast_shapes(*shapes)
@@ -169,15 +145,16 @@ _EXACT = {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, n
 
 # ---- calls -----------------------------------------------------------------------------------------------------
 
+@means("ufunc")
 def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """`ufunc.method(*inputs, **kwargs)` with at least one tensor among inputs and outputs."""
     with source_map.location():
         if method == "__call__":
             return _call(ufunc, inputs, kwargs)
-        from reactant.frontends.arrays import ufunc_methods
-        return ufunc_methods.METHODS[method](ufunc, *inputs, **kwargs)
+        return meaning.ufunc_method(method, ufunc, *inputs, **kwargs)
 
 
+@means("binary")
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator: Python numbers on both sides follow Python's rules, everything else NumPy's."""
     with source_map.location():
@@ -187,6 +164,7 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
         return _call(ufunc, (x, y), {})
 
 
+@means("unary")
 def unary(ufunc: np.ufunc, x: Tensor) -> Any:
     with source_map.location():
         if x.kind == PYTHON:
@@ -201,6 +179,7 @@ def require_matrix(x: object) -> None:
                          "at least two dimensions.")
 
 
+@means("in_place")
 def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
     """`target += x` and the others, on an array."""
     if ufunc is np.matmul:
@@ -264,7 +243,6 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
 def _computed(ufunc: np.ufunc, operands: list, casting: str = "same_kind", dtype: Any = None) -> Any:
     """A call that makes new arrays: no `out=`, no `where=`."""
     if not _any_traced(operands):
-        from reactant.frontends.arrays.implements import concretely, of_concrete
         return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype),
                            any(t.size > st.CONCRETE_ELEMENTS for t in operands if type(t) is Tensor))
     form = _form(ufunc, tuple(map(_facts, operands)), None, casting, None if dtype is None else np.dtype(dtype))
@@ -291,7 +269,6 @@ def _known_in_place(operands: list, outs: tuple, where: object) -> bool:
 
 
 def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) -> Any:
-    from reactant.frontends.arrays.implements import concretely, of_concrete
     for o in outs:
         if o is not None and not o.writeable:
             raise ValueError("output array is read-only")
@@ -315,7 +292,6 @@ def _run_loop(ufunc: np.ufunc, form: Form, operands: list) -> list[ir.Value]:
             return [_compared_widely(ufunc, form, operands)]
     values = [_spread(x, d, shape) for x, d in zip(operands, dtypes, strict=False)]
     if form.checked:
-        from reactant.frontends.arrays.elementwise import checked
         checked(ufunc, values, dtypes)
     result = form.loop(values, dtypes)
     if form.exact:
@@ -376,7 +352,6 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
             result = ops.select(mask, result, 0)     # NumPy leaves these elements undefined
         return Tensor.of_value(result, kind, strides=strides)
     if type(out) is not Tensor:
-        from reactant.errors import ConstantWriteError
         raise ConstantWriteError("the array given as out=")
     if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
         raise ValueError(f"non-broadcastable output operand with shape {st.shape_text(out.shape)} doesn't match the "
@@ -392,19 +367,16 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
 
 def _generalised(ufunc: np.ufunc, inputs: tuple, outs: tuple, kwargs: dict, casting: str, dtype: Any) -> Any:
     """matmul, vecdot, matvec, vecmat: functions of the contraction family."""
-    from reactant.frontends.numpy import contraction
-    if ufunc not in contraction.GENERALISED:
-        raise UnsupportedError(f"{ufunc.__name__} is not supported in compiled code.")
     operands, out_dtype = [wrap(x) for x in inputs], None if outs[0] is None else outs[0].dtype
     dtypes = loop_dtypes(ufunc, (*(x.weak_type() for x in operands), out_dtype), casting, dtype)
     if dtype is not None:
         operands = [x.astype(d) for x, d in zip(operands, dtypes, strict=False)]
-    result = contraction.GENERALISED[ufunc](*operands, **kwargs)
+    result = meaning.product(ufunc, *operands, **kwargs)
     if outs[0] is not None:
         outs[0][...] = result
         return outs[0]
     return result
 
 
-__all__ = ["PYTHON_DTYPES", "as_value", "binary", "call", "cast", "is_operand", "result_kind",
+__all__ = ["PYTHON_DTYPES", "as_value", "binary", "call", "result_kind",
            "result_strides", "unary", "weak_type"]

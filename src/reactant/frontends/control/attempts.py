@@ -19,6 +19,7 @@ from reactant.frontends.control import effects
 from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.carried import NeedsPeeling, Unroll
 from reactant.frontends.host.failures import failure
+from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable, ag__
 from reactant.frontends.source.source_map import too_deep
@@ -35,7 +36,7 @@ class State:
 
     def __init__(self) -> None:
         self.code: Any = 0
-        self.ag__depth = effects.depth()
+        self.ag__depth = recording.depth()
 
 
 class Attempt:
@@ -175,7 +176,7 @@ def resume(inside: Attempt | None) -> None:
 
 def raise_(inside: Attempt | None, error: Any, cause: Any) -> None:
     """A `raise` statement in an attempt, or in a function that one may call."""
-    if not effects.recording():
+    if not recording.recording():
         if cause is not None:
             raise error from cause
         raise error
@@ -190,7 +191,7 @@ def interruption(inside: Attempt | None) -> Any:
     """The exceptions that end a statement and nothing else. What Python raises in a branch or loop body, it raises at
     run time: where that branch is taken."""
     error = sys.exc_info()[1]
-    if inside is None or not effects.recording() or not isinstance(error, Exception) or _is_ours(error):
+    if inside is None or not recording.recording() or not isinstance(error, Exception) or _is_ours(error):
         return Interrupted
     if not isinstance(error, (IndexError, ValueError, ArithmeticError)) and not any(
             a.handles(error) for a in current_trace().attempts):
@@ -260,7 +261,7 @@ def raise_again(inside: Attempt, position: int) -> None:
 
 
 def _raise_outside(inside: Attempt, numbers: set[int]) -> None:
-    if not effects.recording():
+    if not recording.recording():
         raise inside.errors[inside.state.code - 1]()
     outer = attempt_around()
     for number in sorted(numbers):

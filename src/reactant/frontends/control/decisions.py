@@ -11,11 +11,11 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
 from reactant.frontends.arrays.aliases import ChosenStorage, are_one_array
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
-from reactant.frontends.control import effects, identity, objects
+from reactant.frontends.control import identity, objects
 from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.carried import truth_of
 from reactant.frontends.control.state import capture, is_record
-from reactant.frontends.session import calls
+from reactant.frontends.session import calls, recording
 from reactant.frontends.session.calls import is_undecided
 from reactant.frontends.session.trace import is_tracing
 from reactant.frontends.source import operators
@@ -89,7 +89,7 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
     try:
         staged_if(predicate_of(test), then, orelse, live, dead, (then, orelse), left)
     except StagedRaise:
-        if effects.recording():
+        if recording.recording():
             raise
         # Both branches raise, outside of any other decision: what follows is traced, and never used.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import collections
 import contextlib
 import sys
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from types import CellType, FunctionType
 from typing import Any
 
 from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.session.recording import depth, recorders
 from reactant.support.attributes import attributes, slots
 from reactant.support.records import dataclass
 
@@ -22,7 +22,6 @@ UNBOUND = object()
 """Content of a variable without a value."""
 
 _LISTS, _DICTS, _SETS = (list, bytearray, collections.deque), dict, set
-_LOCAL = threading.local()
 
 
 @dataclass(eq=False)
@@ -75,54 +74,33 @@ def _key(container: Any) -> Any:
     return (id(container.namespace), container.name) if isinstance(container, GlobalVariable) else id(container)
 
 
-def _stack() -> list[Recorder]:
-    if not hasattr(_LOCAL, "stack"):
-        _LOCAL.stack = []
-    return _LOCAL.stack
-
-
-def recording() -> bool:
-    """Whether a branch or body is being traced in this thread."""
-    return depth() > 0
-
-
 @contextlib.contextmanager
 def recorded(ignored: Iterable[Any] = ()) -> Iterator[Recorder]:
     """Record changes; the caller calls `undo`. Cells and objects in `ignored` are handled as variables."""
     recorder = Recorder(frozenset(map(_key, ignored)))
-    _stack().append(recorder)
+    recorders().append(recorder)
     try:
         yield recorder
     except BaseException:
         recorder.undo()
         raise
     finally:
-        _stack().pop()
+        recorders().pop()
 
 
 @contextlib.contextmanager
 def watched() -> Iterator[Recorder]:
     """Note what changes, and leave it so: the region around has it changed, too."""
     recorder = Recorder(watches=True)
-    _stack().append(recorder)
+    recorders().append(recorder)
     try:
         yield recorder
     finally:
-        stack = _stack()
+        stack = recorders()
         stack.pop()
         for key, change in recorder.changes.items():
             if stack and key not in stack[-1].ignored and _is_noted(change.container, stack[-1]):
                 stack[-1].changes.setdefault(key, change)
-
-
-@contextlib.contextmanager
-def fresh() -> Iterator[None]:
-    """A trace begins: what is recorded around it is not its own."""
-    outer, _LOCAL.stack = _stack(), []
-    try:
-        yield
-    finally:
-        _LOCAL.stack = outer
 
 
 def mutable(x: Any) -> bool:
@@ -137,22 +115,17 @@ def _has_attributes(x: Any) -> bool:
 
 def innermost() -> Recorder | None:
     """What notes the changes of the branch or body being traced."""
-    return next((recorder for recorder in reversed(_stack()) if not recorder.watches), None)
-
-
-def depth() -> int:
-    """How many branches and bodies are being traced, one inside the other."""
-    return sum([not recorder.watches for recorder in _stack()])
+    return next((recorder for recorder in reversed(recorders()) if not recorder.watches), None)
 
 
 def copies() -> set[int]:
     """The identities of the copies that the regions hold of what they changed."""
-    return {id(change.before) for recorder in _stack() for change in recorder.changes.values()}
+    return {id(change.before) for recorder in recorders() for change in recorder.changes.values()}
 
 
 def touch(container: Any, name: str = "") -> None:
     """`container` is about to change. One that says it was made at this depth dies with the region."""
-    stack = _stack()
+    stack = recorders()
     if not stack or not mutable(container) and not isinstance(container, (FunctionType, type)):
         return
     if _is_noted(container, stack[-1]):
@@ -164,7 +137,7 @@ def _is_noted(container: Any, recorder: Recorder) -> bool:
 
 
 def touch_variables(variables: FunctionType, names: tuple[str, ...]) -> None:
-    stack = _stack()
+    stack = recorders()
     if not stack:
         return
     cells = dict(zip(variables.__code__.co_freevars, variables.__closure__ or (), strict=True))
@@ -174,7 +147,7 @@ def touch_variables(variables: FunctionType, names: tuple[str, ...]) -> None:
 
 def touch_arguments(arguments: tuple, keywords: dict) -> None:
     """Code that is not converted may change the lists, dicts and sets it is given."""
-    stack = _stack()
+    stack = recorders()
     if stack:
         for argument in (*arguments, *keywords.values()):
             if isinstance(argument, (*_LISTS, _DICTS, _SETS)):

@@ -17,7 +17,7 @@ from typing import Any
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.aliases import reachable
-from reactant.frontends.control import effects
+from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Trace, current_trace, frames
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.operators import CHANGING
@@ -109,7 +109,7 @@ def forget(caller: FrameType) -> None:
     if trace is None or not (trace.identities or trace.views) or caller.f_code.co_flags & CO_GENERATOR \
             or not is_user_file(caller.f_code.co_filename):
         return
-    first, inside, seen = trace.begun[-1], effects.recording(), reached(everywhere=True)
+    first, inside, seen = trace.begun[-1], recording.recording(), reached(everywhere=True)
 
     def stays(noted: Any) -> bool:
         return noted.number <= first or id(noted.made) in seen

@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.dynamic.bounded import is_partial, require_equal
+from reactant.frontends.arrays.dynamic.bounded import by_position, is_partial, require_equal
 from reactant.frontends.arrays.promotion import python_type
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control import effects, iterators, pushed
-from reactant.frontends.numpy.dynamic.bounded_functions import by_position
 from reactant.frontends.session.calls import replace
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source.operators import ag__

@@ -35,7 +35,7 @@ from reactant.frontends.control.iteration import FAR, Items, RestItems, RowItems
 from reactant.frontends.control.loops import Loop
 from reactant.frontends.control.pushed import waits
 from reactant.frontends.control.state import Variables
-from reactant.frontends.session import calls, protocols
+from reactant.frontends.session import calls, protocols, recording
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import ag__
@@ -97,7 +97,7 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
     try:
         return decisions.if_stmt(test, then, orelse, live, dead, left)
     except BranchChangesList as error:
-        if effects.recording() or current_trace().many_turns:
+        if recording.recording() or current_trace().many_turns:
             raise
         failure = alone(error)
     variables = Variables((then, orelse), live, dead)

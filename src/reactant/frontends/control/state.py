@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
@@ -96,6 +96,10 @@ ROWS = {"python": "rows of python", "scalar": "rows of scalar"}
 """The kinds of such parts, by those of one element's."""
 
 
+SNAPSHOTS: dict[type, Callable[[Any], Tree]] = {}
+"""How values of further classes are captured: the files that have them say it."""
+
+
 # ---- capturing -------------------------------------------------------------------------------------------------
 
 def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
@@ -108,8 +112,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         return value if value is ABSENT else Known(value)
     if value is UNSET or id(value) in inside:
         return Known(value)
-    if hasattr(kind, "as_node"):
-        return value.as_node()
+    if kind in SNAPSHOTS:
+        return SNAPSHOTS[kind](value)
     down = (*inside, id(value))
     if kind is MaybeBound:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)

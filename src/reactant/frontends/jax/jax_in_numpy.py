@@ -13,6 +13,7 @@ from reactant.frontends.arrays.tensor import PYTHON, Tensor, check_dtype
 from reactant.frontends.jax.importing import CannotImport, NotImported, lower_call
 from reactant.frontends.jax.jax_arguments import Settings, settings_of
 from reactant.frontends.session import jax_calls
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace, located
 from reactant.frontends.source.jax_recognition import PjitFunction
 from reactant.ir import modules, ops
@@ -27,6 +28,7 @@ BY_JAX = "Call the derivative outside, or compile with frontend=\"jax\"."
 
 
 @located
+@means("call_of_jax")
 def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     """`function(*args, **kwargs)` as part of the NumPy program being traced: traced arrays in, traced arrays out.
 

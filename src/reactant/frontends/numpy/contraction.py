@@ -12,12 +12,14 @@ from functools import cache, lru_cache
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import store
 from reactant.frontends.arrays.promotion import loop_dtypes, python_type
 from reactant.frontends.arrays.shape import axis_in
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
+from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
 from reactant.support.records import dataclass
@@ -232,6 +234,14 @@ GENERALISED = {np.matmul: _entry(np.matmul)}
 for _name in ("vecdot", "matvec", "vecmat"):        # newer than NumPy 2.0
     if hasattr(np, _name):
         GENERALISED[getattr(np, _name)] = _entry(getattr(np, _name), conjugate=_name in ("vecdot", "vecmat"))
+
+
+@means("product")
+def call(ufunc: np.ufunc, *operands: Tensor, **kwargs: object) -> Tensor:
+    """A generalised ufunc of tensors."""
+    if ufunc not in GENERALISED:
+        raise UnsupportedError(f"{ufunc.__name__} is not supported in compiled code.")
+    return GENERALISED[ufunc](*operands, **kwargs)
 
 
 # ---- functions -------------------------------------------------------------------------------------------------

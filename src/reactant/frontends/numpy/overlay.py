@@ -30,6 +30,7 @@ from reactant.frontends.control import objects
 from reactant.frontends.numpy import families, index_tricks, ordering, per_element, refused
 from reactant.frontends.numpy.dynamic import bounded_functions
 from reactant.frontends.session import calls
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import Failure, current_trace, is_tracing, located
 from reactant.frontends.source import operators, source_map
 from reactant.ir import ops
@@ -253,6 +254,7 @@ def _conversion(kind: type) -> None:
         return kind(x)      # which raises NumPy's error
 
 
+@means("as_python_number")
 def as_python_number(x: Tensor, kind: type) -> Tensor:
     """The element of an array of one as a Python number of that kind."""
     value = ops.reshape(x.value(), ())

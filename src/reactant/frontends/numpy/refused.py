@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends.arrays.implements import REFUSED, refuse
+from reactant.frontends.session.dispatch import means
 
 FILES = ("{name} reads or writes files, which a compiled program cannot. Load before the call and pass the array; save "
          "what the call returns.")
@@ -101,6 +102,12 @@ METHODS = {
 
 METHOD_REASONS = {name: reason.format(name=f"ndarray.{name}") for reason, names in METHODS.items()
                   for name in names.split()}
+
+
+@means("why_no_method")
+def reason_of(name: str) -> str | None:
+    """Why traced arrays have no method or attribute of this name, where there is a reason."""
+    return METHOD_REASONS.get(name)
 
 
 def find(name: str) -> Any:

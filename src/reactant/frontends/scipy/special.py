@@ -22,6 +22,7 @@ from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy.gamma import gamma
 from reactant.frontends.numpy.special import bessel_i0, bessel_i0e
 from reactant.frontends.scipy.slopes import with_slopes
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.jax_calls import call_jax
 from reactant.frontends.source.conversion import convert
 
@@ -232,12 +233,14 @@ def name_of(ufunc: np.ufunc) -> str | None:
     return name if getattr(getattr(module, "_ufuncs", module), ufunc.__name__, None) is ufunc else None
 
 
-def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], list[ir.Value]] | None:
-    """The loop of a ufunc of `scipy.special`, None where there is none."""
+@means("special_function")
+def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]], list[ir.Value]]:
+    """The loop of a ufunc of `scipy.special`. Raises `UnsupportedError` naming it where there is none."""
     name = name_of(ufunc)
     ours, function = OURS.get(name or ""), _FUNCTIONS.get(name or "")
     if ours is None and function is None:
-        return None
+        raise UnsupportedError(f"{'scipy.special' if name else 'numpy'}.{ufunc.__name__} is not supported in compiled "
+                               "code.")
 
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
         kind = dtypes[-1]

@@ -15,6 +15,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperTy
 from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
+from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.source import operators
 from reactant.frontends.source.conversion import convert, is_converted, is_converted_always, is_user_file
 from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
@@ -269,8 +270,7 @@ def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> 
 
 
 def _call_jax(function: Any, arguments: tuple, keywords: dict) -> Any:
-    from reactant.frontends.jax import jax_in_numpy  # below the traced arrays, which import this module
-    return jax_in_numpy.call_in_trace(function, arguments, keywords)
+    return meaning.call_of_jax(function, arguments, keywords)
 
 
 def enter(function: Any, /, *arguments: Any, **keywords: Any) -> Any:

@@ -12,7 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -23,9 +23,8 @@ from reactant.ir import ops
 from reactant.ir.types import tensor_type
 from reactant.support.session import ASIDE, SESSION, is_tracing
 
-if TYPE_CHECKING:
-    from reactant.frontends.arrays.storage import Storage
-
+Storage = Any
+"""`arrays.storage.Storage`, which stands on this file."""
 INLINE_CONSTANT_ELEMENTS = 1024
 """Captured arrays with more elements become hidden arguments of the program instead of constants inside it."""
 

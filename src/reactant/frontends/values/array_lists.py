@@ -24,6 +24,7 @@ from reactant.frontends.control import effects, identity
 from reactant.frontends.control.carried import held_before, own_copies
 from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.state import Kind, Mismatch, capture, joined, kind_of, value_of
+from reactant.frontends.session import recording
 from reactant.frontends.session.calls import OURS
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ARITHMETIC, ag__
@@ -53,7 +54,7 @@ class ArrayList:
 
     __slots__ = ("ended", "kind", "memory", "places", "root", "seen", "shape", "shown", "source")   # so no plain object
     stands_for = list
-    ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memory
+    ag__depth = property(lambda self: recording.depth())      # control flow sees what happens to the memory
 
     def __init__(self, memory: Tensor, kind: Kind, source: list, shown: bool, places: tuple = (),
                  root: ArrayList | None = None):

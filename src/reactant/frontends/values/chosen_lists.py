@@ -10,12 +10,11 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
-from reactant.frontends.control import effects
 from reactant.frontends.control.branches import staged_if
 from reactant.frontends.control.carried import BranchChangesList, NeedsGrower, alone
 from reactant.frontends.control.identity import METHODS
 from reactant.frontends.control.loop_choice import in_one_turn
-from reactant.frontends.session import calls
+from reactant.frontends.session import calls, recording
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values import alternatives, chosen_items, chosen_keys
@@ -133,7 +132,7 @@ def _call(method: Method, arguments: tuple, keywords: dict) -> Any:
     try:
         return method.call(arguments, keywords)
     except BranchChangesList as error:
-        if effects.recording() or current_trace().many_turns:
+        if recording.recording() or current_trace().many_turns:
             raise
         failure = alone(error)
     found: Any

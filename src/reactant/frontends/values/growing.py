@@ -23,11 +23,10 @@ from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.storage import Storage, row_steps
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
-from reactant.frontends.control import effects
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.carried import leaves, with_leaves
 from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
-from reactant.frontends.session import calls
+from reactant.frontends.session import calls, recording
 from reactant.frontends.session.trace import Trace, current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values import element_copies
@@ -139,7 +138,7 @@ class Grower(Changes):
         self.tree, self.most, self.changed = self.tree or less.tree, less.most, True
         self.more()
 
-    ag__depth = property(lambda self: effects.depth())      # control flow sees what happens to the memories
+    ag__depth = property(lambda self: recording.depth())      # control flow sees what happens to the memories
 
     def begin(self) -> None:
         """A turn begins to be traced."""

@@ -45,7 +45,7 @@ from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.plans import originals
 from reactant.frontends.control.state import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, capture
 from reactant.frontends.control.turns import counts, increments
-from reactant.frontends.session import calls
+from reactant.frontends.session import calls, recording
 from reactant.frontends.session.holders import hidden_references, looks, references
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import cells_of
@@ -75,7 +75,7 @@ class Collector:
         self.items: list[Any] = []
         self.region = current_trace().region
 
-    ag__depth = property(lambda self: effects.depth())      # what branches add is not theirs to merge
+    ag__depth = property(lambda self: recording.depth())      # what branches add is not theirs to merge
 
     def append(self, item: Any) -> None:
         if current_trace().region is not self.region:

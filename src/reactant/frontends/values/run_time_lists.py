@@ -25,6 +25,7 @@ from reactant.frontends.control import identity
 from reactant.frontends.control.carried import BranchChangesList, leaves, needs_grower, with_leaves
 from reactant.frontends.control.state import (
     ROWS,
+    SNAPSHOTS,
     Held,
     Kind,
     Known,
@@ -520,6 +521,9 @@ class RunTimeList(Changes):
         if name.startswith("__") or not hasattr(self.stands_for, name):
             raise AttributeError(f"'{kind}' object has no attribute '{name}'")
         raise UnsupportedError(f"{kind}.{name} of a {kind} of run-time length. {_ADVICE}")
+
+
+SNAPSHOTS[RunTimeList] = RunTimeList.as_node
 
 
 def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:

@@ -12,7 +12,7 @@ from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Num
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control.carried import Slot, numeric_kind
 from reactant.frontends.control.plans import is_sized
-from reactant.frontends.control.state import Kind, Known, Node, Tree, capture, kind_of
+from reactant.frontends.control.state import SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
 from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def node_of(array: Bounded) -> Tree:
         elif extent is not None:
             children += [capture(_number(end, n)) for end in (extent.start, extent.stop)]
     return Node("sized", SizedKey(tuple(e and type(e) for e in array.extents)), children, array)
+
+
+SNAPSHOTS[Bounded] = node_of
 
 
 def _number(end: Number, n: int) -> Any:

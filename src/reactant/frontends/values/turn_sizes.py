@@ -18,7 +18,7 @@ from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Num
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control.carried import NeedsPeeling, mismatch, numeric_kind
 from reactant.frontends.control.plans import Broken, is_sized
-from reactant.frontends.control.state import Held, Kind, Node, Tree, capture, kind_of
+from reactant.frontends.control.state import SNAPSHOTS, Held, Kind, Node, Tree, capture, kind_of
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of
@@ -73,6 +73,9 @@ class InFrame:
 
     def as_node(self) -> Node:
         return Node("following", self.size, [capture(self.frame)], self)
+
+
+SNAPSHOTS[InFrame] = InFrame.as_node
 
 
 def carried_as(loop: Loop, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:

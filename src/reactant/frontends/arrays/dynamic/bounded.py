@@ -16,9 +16,11 @@ from jaxlib.mlir import ir
 from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.arrays import memory_order, value_facts
 from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.aliases import MovedTogether
 from reactant.frontends.arrays.promotion import MOST_DIMENSIONS, NO_NUMBER
 from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast, require_matrix
+from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of
@@ -131,12 +133,6 @@ _MISMATCH = ("operands could not be broadcast together: their run-time lengths d
              "is not broadcast in compiled code)")
 
 
-def _slices() -> Any:
-    """The module of slices, which needs this one."""
-    from reactant.frontends.arrays.dynamic import bounded_slices
-    return bounded_slices
-
-
 class Bounded:
     """An array of run-time size. `partial` marks the class for `Tensor`'s dispatch."""
 
@@ -175,11 +171,6 @@ class Bounded:
     def length(self, dimension: int = 0) -> Number:
         extent = self.extents[dimension]
         return self.frame.shape[dimension] if extent is None else extent.length()
-
-    def as_node(self) -> Any:
-        """What control flow carries and merges."""
-        from reactant.frontends.values.sized_arrays import node_of
-        return node_of(self)
 
     def sizes(self) -> list[ir.Value]:
         """The values that its size depends on."""
@@ -277,7 +268,6 @@ class Bounded:
         return np.reshape(self, shape[0] if len(shape) == 1 else shape, order)
 
     def flatten(self, order: str = "C") -> Bounded:
-        from reactant.frontends.numpy.dynamic.bounded_functions import flattened
         order = memory_order.letter(order)
         if order == "F" or order in "AK" and self.frame.flags.fnc:
             return flattened(self.T)
@@ -297,10 +287,10 @@ class Bounded:
     # -- indexing
 
     def __getitem__(self, key: object) -> Any:
-        return _slices().part(self, key)
+        return meaning.get_item_dynamic(self, key)
 
     def __setitem__(self, key: object, value: object) -> None:
-        _slices().put_part(self, key, value)
+        meaning.put_item_dynamic(self, key, value)
 
     def store(self, value: object) -> None:
         """Write `value`, broadcast to this extent, into the frame."""
@@ -323,12 +313,10 @@ class Bounded:
     # -- dispatch
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **kwargs: object) -> Any:
-        from reactant.frontends.numpy.dynamic import bounded_functions
-        return bounded_functions.call_ufunc(ufunc, method, inputs, kwargs)
+        return meaning.ufunc_dynamic(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Callable, types: object, args: tuple, kwargs: dict) -> Any:
-        from reactant.frontends.numpy.dynamic import bounded_functions
-        return bounded_functions.call(function, args, kwargs)
+        return meaning.function_dynamic(function, args, kwargs)
 
     # -- what cannot be
 
@@ -393,7 +381,6 @@ def _unsupported(name: str) -> UnsupportedError:
 
 def guarded_copy(copy: Tensor, source: Tensor) -> Tensor:
     """A copy of what is, or may be, a view in NumPy: neither may be written while the other is in use."""
-    from reactant.frontends.arrays.aliases import MovedTogether  # which needs this package
     return Tensor(MovedTogether("", [source.storage], copy.value()))
 
 
@@ -430,6 +417,7 @@ for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute
     setattr(Bounded, f"__{_name}__", lambda self, _ufunc=_ufunc: _ufunc(self))
 
 
+@means("in_place_dynamic")
 def in_place(ufunc: np.ufunc, target: Tensor, other: Bounded) -> Tensor:
     """`target += other` where only `other` has a run-time size."""
     return ufunc(target, other, out=target)
@@ -517,3 +505,49 @@ def _shifted(value: ir.Value, d: int, start: Number, wanted: Number, n: int) -> 
 
 
 __all__ = ["ARRAY", "PYTHON", "Bounded", "Mask", "Range", "aligned", "in_place", "is_partial"]
+
+
+@means("store_dynamic")
+def store(target: Tensor, value: Bounded) -> None:
+    """Write into all of an array of static shape."""
+    Bounded(target, [None] * target.ndim).store(value)
+
+
+def flattened(a: Bounded) -> Bounded:
+    """A copy of all elements in one dimension, row by row."""
+    valid = a.valid()
+    everything = a.frame.size
+    extent = Range(0, everything) if valid is None else Mask(ops.reshape(valid, (everything,)))
+    return Bounded(Tensor.of_value(ops.reshape(a.value(), (everything,))), [extent])
+
+
+def by_position(a: Bounded) -> Bounded:
+    """The same elements with their first dimension addressable by number: what a mask selects is moved together."""
+    if not isinstance(a.extents[0], Mask):
+        return a
+    front = compressed(a.value(), 0, a.extents[0])
+    return Bounded(Tensor.of_value(front), [Range(0, a.length(0)), *a.extents[1:]])
+
+
+def common_extents(arrays: Sequence, rank: int) -> tuple[list[Extent | None], list[int]]:
+    """Per result dimension: the extent of the first operand that has one, and the frame's size there."""
+    extents: list[Extent | None] = [None] * rank
+    shape = [1] * rank
+    for a in arrays:
+        lead = rank - a.ndim
+        own = a.extents if is_partial(a) else (None,) * a.ndim
+        sizes = a.frame.shape if is_partial(a) else a.shape
+        for d, extent in enumerate(own):
+            if extent is not None and extents[lead + d] is None:
+                extents[lead + d], shape[lead + d] = extent, sizes[d]
+            elif extents[lead + d] is None and sizes[d] != 1:
+                shape[lead + d] = sizes[d]
+    return extents, shape
+
+
+def framed(x: Any, extents: Sequence[Extent | None], shape: Sequence[int]) -> Tensor:
+    lead = len(extents) - x.ndim
+    if type(x) is Tensor and (not x.ndim or all(
+            n == 1 or extents[lead + d] is None for d, n in enumerate(x.shape))):
+        return x        # keeps scalars weak
+    return Tensor.of_value(aligned(x, extents[lead:], shape[lead:]))

@@ -28,6 +28,7 @@ from reactant.frontends.arrays.dynamic.bounded import (
     require_equal,
 )
 from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.support.records import dataclass
@@ -237,6 +238,7 @@ def clipped(b: object, n: Number, default: Number) -> Number:
     return value
 
 
+@means("get_item_dynamic")
 def part(source: Bounded, key: object, as_view: bool = False) -> Any:
     """`source[key]` for keys of slices, newaxis, ellipsis and integers; a single element is a scalar, or a
     0-d view of it."""
@@ -270,6 +272,7 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
     return view if view.shape or basic.ellipsis or as_view else indexing.scalar(view)
 
 
+@means("put_item_dynamic")
 def put_part(source: Bounded, key: object, value: object) -> None:
     """`source[key] = value`."""
     if (places := in_frame(source, key)) is not None:

@@ -13,14 +13,25 @@ import numpy as np
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import advanced, indexing
 from reactant.frontends.arrays import storage as st
-from reactant.frontends.arrays.dynamic.bounded import ADVICE, Bounded, Extent, Mask, aligned, is_partial
+from reactant.frontends.arrays.dynamic.bounded import (
+    ADVICE,
+    Bounded,
+    Extent,
+    Mask,
+    aligned,
+    common_extents,
+    framed,
+    is_partial,
+)
 from reactant.frontends.arrays.promotion import loop_dtypes
 from reactant.frontends.arrays.tensor import Tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
+from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
 from reactant.ir.types import size
 
 
+@means("is_selected_at_run_time")
 def needed(items: list) -> bool:
     """Whether some item selects a number of elements known only at run time."""
     return advanced.runtime_masks(items) or any(is_partial(i) for i in items)
@@ -35,6 +46,7 @@ def _as_places(items: list) -> list:
     return [place for i in items for place in (np.nonzero(i) if _is_mask(i) else (i,))]
 
 
+@means("get_selected")
 def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]`."""
     items = _as_places(items)
@@ -48,6 +60,7 @@ def get(tensor: Tensor, items: list) -> Any:
     return target(tensor, items).copy()
 
 
+@means("put_selected")
 def put(tensor: Tensor, items: list, value: object) -> None:
     """`tensor[items] = value`."""
     if not is_partial(value) and isinstance(value, (int, float, complex)) and not isinstance(value, np.generic) \
@@ -133,7 +146,6 @@ def together(items: list) -> bool:
 def _dense_index(items: list) -> tuple[list, list[Extent | None], Any]:
     """The items with indices outside their extents set to 0, the extents of all of them together, and where all are
     inside."""
-    from reactant.frontends.numpy.dynamic.bounded_functions import common_extents, framed  # which need this module
     places = [n for n, i in enumerate(items) if is_partial(i) or getattr(i, "ndim", 0)]
     arrays = [i if is_partial(i) else wrap(i) for i in (items[n] for n in places)]
     if advanced.runtime_masks(items) or indexing.has_run_time_bounds(items) or any(
@@ -169,6 +181,7 @@ def _updates(chosen: advanced.Selection, extents: list, value: object) -> Any:
     return st.broadcast(aligned(source, wanted, chosen.result), chosen.result)
 
 
+@means("at_selected")
 def at(ufunc: np.ufunc, tensor: Tensor, items: list, value: object) -> None:
     """`ufunc.at(tensor, index, value)` with an index of run-time size."""
     items = _as_places(items)

@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
 from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays.dynamic import bounded_slices
 from reactant.frontends.arrays.dynamic.bounded import (
     Bounded,
     Number,
@@ -25,6 +26,7 @@ from reactant.frontends.arrays.dynamic.bounded import (
 from reactant.frontends.arrays.dynamic.bounded_slices import clipped, known_bounds
 from reactant.frontends.arrays.tensor import Tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
+from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
 from reactant.support.records import dataclass
 
@@ -42,6 +44,18 @@ class Strided:
 
     def place(self, k: ir.Value) -> ir.Value:
         return ops.add(self.start, ops.multiply(k, self.step))
+
+
+@means("get_by_run_time_bounds")
+def get_slices(tensor: Tensor, items: list) -> Any:
+    """`tensor[items]` with run-time bounds or steps."""
+    return get(tensor, items) if is_strided(items) else bounded_slices.get(tensor, items)
+
+
+@means("put_by_run_time_bounds")
+def put_slices(tensor: Tensor, items: list, value: Any) -> None:
+    """`tensor[items] = value` with run-time bounds or steps."""
+    (put if is_strided(items) else bounded_slices.put)(tensor, items, value)
 
 
 def is_strided(items: list) -> bool:

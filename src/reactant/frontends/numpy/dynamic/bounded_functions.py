@@ -24,7 +24,10 @@ from reactant.frontends.arrays.dynamic.bounded import (
     Range,
     aligned,
     as_number,
-    compressed,
+    by_position,
+    common_extents,
+    flattened,
+    framed,
     guarded_copy,
     is_partial,
     minus,
@@ -37,6 +40,7 @@ from reactant.frontends.arrays.shape import axis_in
 from reactant.frontends.arrays.storage import shape_text
 from reactant.frontends.arrays.tensor import SCALAR, Tensor, python_number, wrap
 from reactant.frontends.arrays.ufuncs import weak_type
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import is_float, real_dtype
@@ -53,6 +57,7 @@ def on_bounded(*functions: Callable) -> Callable:
     return register
 
 
+@means("function_dynamic")
 def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """NumPy's `function` with an argument of run-time size."""
     ours = TABLE.get(function)
@@ -95,30 +100,7 @@ def elementwise(function: Callable, operands: Sequence) -> Bounded:
                    extents)
 
 
-def common_extents(arrays: Sequence, rank: int) -> tuple[list[Extent | None], list[int]]:
-    """Per result dimension: the extent of the first operand that has one, and the frame's size there."""
-    extents: list[Extent | None] = [None] * rank
-    shape = [1] * rank
-    for a in arrays:
-        lead = rank - a.ndim
-        own = a.extents if is_partial(a) else (None,) * a.ndim
-        sizes = a.frame.shape if is_partial(a) else a.shape
-        for d, extent in enumerate(own):
-            if extent is not None and extents[lead + d] is None:
-                extents[lead + d], shape[lead + d] = extent, sizes[d]
-            elif extents[lead + d] is None and sizes[d] != 1:
-                shape[lead + d] = sizes[d]
-    return extents, shape
-
-
-def framed(x: Any, extents: Sequence[Extent | None], shape: Sequence[int]) -> Tensor:
-    lead = len(extents) - x.ndim
-    if type(x) is Tensor and (not x.ndim or all(
-            n == 1 or extents[lead + d] is None for d, n in enumerate(x.shape))):
-        return x        # keeps scalars weak
-    return Tensor.of_value(aligned(x, extents[lead:], shape[lead:]))
-
-
+@means("ufunc_dynamic")
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
     """`ufunc.method` with an operand of run-time size."""
     if method == "at":
@@ -353,22 +335,6 @@ def compact(a: Bounded, d: int = 0) -> Bounded:
     extents = list(a.extents)
     extents[d] = Range(0, a.length(d))
     return Bounded(Tensor.of_value(aligned(a, extents, a.frame.shape)), extents)
-
-
-def flattened(a: Bounded) -> Bounded:
-    """A copy of all elements in one dimension, row by row."""
-    valid = a.valid()
-    everything = a.frame.size
-    extent = Range(0, everything) if valid is None else Mask(ops.reshape(valid, (everything,)))
-    return Bounded(Tensor.of_value(ops.reshape(a.value(), (everything,))), [extent])
-
-
-def by_position(a: Bounded) -> Bounded:
-    """The same elements with their first dimension addressable by number: what a mask selects is moved together."""
-    if not isinstance(a.extents[0], Mask):
-        return a
-    front = compressed(a.value(), 0, a.extents[0])
-    return Bounded(Tensor.of_value(front), [Range(0, a.length(0)), *a.extents[1:]])
 
 
 def require_vector(a: Any, name: str) -> None:

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.dynamic.bounded import ADVICE, Bounded, as_number, is_partial, with_extents
+from reactant.frontends.arrays.dynamic.bounded import ADVICE, Bounded, as_number, flattened, is_partial, with_extents
 from reactant.frontends.arrays.shape import axis_in
 from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
 from reactant.frontends.numpy.dynamic.bounded_functions import (
     TABLE,
     _finished,
     compact,
-    flattened,
     highest,
     lowest,
     missing,

@@ -7,17 +7,19 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.creation import COPY_MODES
-from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask, Range, as_number, is_partial
-from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import Tensor, wrap
-from reactant.frontends.numpy.dynamic.bounded_functions import (
+from reactant.frontends.arrays.dynamic.bounded import (
+    Bounded,
+    Mask,
+    Range,
+    as_number,
     common_extents,
-    compact,
-    elementwise,
     flattened,
     framed,
-    on_bounded,
+    is_partial,
 )
+from reactant.frontends.arrays.shape import axis_in
+from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.numpy.dynamic.bounded_functions import compact, elementwise, on_bounded
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 
