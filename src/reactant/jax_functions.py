@@ -96,7 +96,7 @@ class JaxJitted(Jitted):
         """The program for these arguments (or `jax.ShapeDtypeStruct`s), before XLA."""
         with collecting_later():
             from reactant.calling import compiled_jax
-            from reactant.frontends.jax.importing import CannotImport
+            from reactant.frontends.jax.refusals import CannotImport
         args, kwargs = _plain((args, kwargs))
         try:
             return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options, self.told,
@@ -145,7 +145,7 @@ class JaxJitted(Jitted):
 
     def _tell(self, refused: Exception) -> None:
         """Warn where something of ours failed. (What only JAX can run is no failure.)"""
-        from reactant.frontends.jax.importing import Failed
+        from reactant.frontends.jax.refusals import Failed
         with self._lock:
             if not isinstance(refused, Failed) or str(refused) in self._told:
                 return
@@ -165,7 +165,7 @@ class JaxJitted(Jitted):
     def _compile_call(self, key: tuple, args: tuple, kwargs: dict) -> JaxCompiled:
         with collecting_later():
             from reactant.calling import compiled_jax
-            from reactant.frontends.jax.importing import CannotImport, Failed
+            from reactant.frontends.jax.refusals import CannotImport, Failed
         entry: JaxCompiled
         try:
             entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,

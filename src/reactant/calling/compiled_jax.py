@@ -24,6 +24,7 @@ from reactant.communication.traffic import Traffic, traffic
 from reactant.errors import ReactantError, ShardingError
 from reactant.frontends.jax import importing as jax_way
 from reactant.frontends.jax.jax_arguments import Settings, argument_leaves, donated_leaves
+from reactant.frontends.jax.refusals import CannotImport, Failed
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -261,11 +262,11 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
     passes = pipelines.resolve(pipeline_of(options))
     pipelines.require_known(options)
     if settings.reason:
-        raise jax_way.CannotImport(settings.reason)
+        raise CannotImport(settings.reason)
     told = told or Told()
     leaves, tree, static = argument_leaves(settings, args, kwargs)
     if told.arguments is not None and kwargs:
-        raise jax_way.CannotImport("in_shardings are for arguments by position")
+        raise CannotImport("in_shardings are for arguments by position")
     asked = _asked(None if told.arguments is None else (told.arguments, None), tree, leaves)
     placement = _placement_of(name, leaves, options, asked, told)
     device = None if placement is not None else _device_of(leaves)
@@ -277,7 +278,7 @@ def lower(keeping: Any, settings: Settings, name: str, args: tuple, kwargs: dict
             imported = _imported(keeping, args, kwargs, placement)
         times.trace = time.perf_counter() - begun
         if jax.tree_util.tree_structure(argument_trees(settings, args, kwargs)) != imported.in_tree:
-            raise jax_way.CannotImport("jax.jit groups the arguments in another way than they are given")
+            raise CannotImport("jax.jit groups the arguments in another way than they are given")
         original = modules.bytecode(imported.module) if keep_original else None
         begun = time.perf_counter()
         with _refusing(), progress.step(f"simplifying the program of {name!r}"):
@@ -299,12 +300,12 @@ def _imported(keeping: Any, args: tuple, kwargs: dict, placement: Placement | No
     """The module of a call, for one device. What asks the types of arguments how they lie is left to jax."""
     try:
         return jax_way.lower_call(keeping, args, kwargs, callbacks=True)
-    except jax_way.CannotImport:
+    except CannotImport:
         raise
     except Exception as error:
         if placement is None or jax.sharding.AxisType.Explicit not in placement.mesh.axis_types:
             raise
-        raise jax_way.CannotImport(f"types say how arrays are sharded ({error})") from error
+        raise CannotImport(f"types say how arrays are sharded ({error})") from error
 
 
 def _labels(imported: jax_way.Imported) -> list[str]:
@@ -326,7 +327,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except ReactantError as error:
-        raise jax_way.Failed(f"a pass failed: {error}") from error
+        raise Failed(f"a pass failed: {error}") from error
 
 
 def usable(imported: jax_way.Imported) -> tuple[int, ...]:
@@ -363,19 +364,19 @@ def _asked(said: Any, tree: Any, leaves: Sequence[Any]) -> list[NamedSharding | 
     try:
         found = jax.tree_util.tree_leaves(jax.tree.broadcast(said, full, is_leaf=_says), is_leaf=_says)
     except ValueError as error:
-        raise jax_way.CannotImport(f"shardings do not fit what they are for ({error})") from error
+        raise CannotImport(f"shardings do not fit what they are for ({error})") from error
     for leaf, each in zip(leaves, found, strict=True):
         if each is None:
             continue
         if type(each) is not NamedSharding or each.mesh.size == 1:
-            raise jax_way.CannotImport("jax.jit was given shardings that are none of a mesh")
+            raise CannotImport("jax.jit was given shardings that are none of a mesh")
         shape = np.shape(leaf)
         try:
             each.shard_shape(shape)
         except ValueError as error:
-            raise jax_way.CannotImport(f"an array does not divide so ({error})") from error
+            raise CannotImport(f"an array does not divide so ({error})") from error
         if isinstance(leaf, jax.Array) and leaf.committed and not leaf.sharding.is_equivalent_to(each, len(shape)):
-            raise jax_way.CannotImport("an argument lies otherwise than in_shardings say")
+            raise CannotImport("an argument lies otherwise than in_shardings say")
     return [each and canonical(each, len(np.shape(leaf))) for leaf, each in zip(leaves, found, strict=True)]
 
 
@@ -394,20 +395,20 @@ def _placement_of(name: str, leaves: Sequence[Any], options: CompileOptions, ask
     if not any(places) and not results and (told is None or mesh_of(told).size == 1):
         return None
     if any(type(each) is not NamedSharding or each.mesh.size == 1 for _, each in results):
-        raise jax_way.CannotImport("jax.jit was given out_shardings")
+        raise CannotImport("jax.jit was given out_shardings")
     try:
         given = [(f"Argument {n}", place) for n, place in enumerate(places) if place]
         mesh = common_mesh(name, given + results, told)
     except ShardingError as error:
         if told is not None:
             raise
-        raise jax_way.CannotImport("arguments are on several meshes") from error
+        raise CannotImport("arguments are on several meshes") from error
     for leaf, place in zip(leaves, places, strict=True):
         if place is None and isinstance(leaf, jax.Array) and leaf.committed:
-            raise jax_way.CannotImport("arguments are placed on several devices")
+            raise CannotImport("arguments are placed on several devices")
         if isinstance(leaf, (jax.Array, DeviceArray)) and place is not None \
                 and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype:
-            raise jax_way.CannotImport("an array of 64 bits cannot be described where jax_enable_x64 is off")
+            raise CannotImport("an array of 64 bits cannot be described where jax_enable_x64 is off")
     return Placement(mesh, tuple(places), (), any(type(x) is DeviceArray for x in leaves),
                      frozenset() if options.shard == "strict" else None)
 
@@ -418,8 +419,8 @@ def _device_of(leaves: Sequence[Any]) -> jax.Device | None:
     if not shardings:
         return None
     if len(shardings) > 1 or len(next(iter(shardings)).device_set) > 1:
-        raise jax_way.CannotImport("arguments are placed on several devices")
+        raise CannotImport("arguments are placed on several devices")
     (device,) = next(iter(shardings)).device_set
     if shardings != {jax.sharding.SingleDeviceSharding(device)}:
-        raise jax_way.CannotImport("arguments have a sharding or memory kind of their own")
+        raise CannotImport("arguments have a sharding or memory kind of their own")
     return device

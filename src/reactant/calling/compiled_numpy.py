@@ -15,11 +15,12 @@ from reactant.calling.shardings import Told
 from reactant.calling.tracing import trace
 from reactant.errors import ReactantError
 from reactant.frontends import control_flow
-from reactant.frontends.host import outside_world, printing
+from reactant.frontends.host import outside_world
 from reactant.frontends.numpy import overlay
 from reactant.frontends.session import calls, jax_calls
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source import source_map
+from reactant.frontends.texts import printing
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions

@@ -19,11 +19,11 @@ import numpy as np
 from reactant.calling.signature import is_plain_object
 from reactant.errors import StateChangeError
 from reactant.frontends.arrays.tensor import Tensor
-from reactant.frontends.host.printing import in_texts
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source import source_map
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.jax_recognition import codes
+from reactant.frontends.texts.printing import in_texts
 from reactant.frontends.values.alternatives import Alternative
 from reactant.support.attributes import attributes
 from reactant.support.records import dataclass

@@ -27,10 +27,10 @@ from reactant.frontends.control import state
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.carried import alone
 from reactant.frontends.control.iteration import Items
-from reactant.frontends.host.failures import failure
 from reactant.frontends.numpy.selection import places_in
 from reactant.frontends.session.trace import KEYS_OF_THE_RUN, ONE_BY_ONE, Failure, Trace, frames, told_by, tracing
 from reactant.frontends.source import source_map
+from reactant.frontends.texts.failures import failure
 from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.array_lists import ArrayList
 from reactant.frontends.values.optional import MaybeNone

@@ -22,7 +22,7 @@ from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
-from reactant.frontends.jax.importing import NotImported
+from reactant.frontends.jax.refusals import NotImported
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.jax_functions import JaxJitted

@@ -33,7 +33,7 @@ from reactant.differentiate.modes.division import divided
 from reactant.differentiate.modes.forward import finish, new_function
 from reactant.errors import ReactantError
 from reactant.frontends.arrays.tensor import ARRAY
-from reactant.frontends.jax.importing import NotImported
+from reactant.frontends.jax.refusals import NotImported
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import modules, ops
 from reactant.ir.context import building

@@ -16,9 +16,19 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.frontends.arrays.tensor import PYTHON, Tensor, is_tensor
-from reactant.frontends.control import attempts, effects, elements, generated, identity, iterators, pushed
+from reactant.frontends.control import (
+    attempts,
+    effects,
+    element_copies,
+    elements,
+    generated,
+    identity,
+    iterators,
+    pushed,
+    sized_arrays,  # noqa: F401 - says how they are captured
+)
 from reactant.frontends.control.branches import StagedRaise
-from reactant.frontends.control.carried import LateRead, NeedsGrower, NeedsPeeling, Unroll, truth_of, unbound
+from reactant.frontends.control.carried import truth_of
 from reactant.frontends.control.decisions import (
     and_,
     asked,
@@ -34,22 +44,30 @@ from reactant.frontends.control.decisions import (
     same,
     truth,
 )
+from reactant.frontends.control.demands import Deeper, LateRead, NeedsArray, NeedsGrower, NeedsPeeling, Unroll, unbound
 from reactant.frontends.control.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.control.state import ABSENT, MaybeBound, capture
 from reactant.frontends.host import exit_stacks
-from reactant.frontends.host.failures import failure
 from reactant.frontends.prelude import heaps, run_time_keys
 from reactant.frontends.session import calls, recording
+from reactant.frontends.session.abstract import each_key, is_none
 from reactant.frontends.session.calls import is_undecided, takes_anything
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
 from reactant.frontends.source import operators, source_map
 from reactant.frontends.source.operators import UNSET, Unusable, ag__
 from reactant.frontends.source.source_map import too_deep
-from reactant.frontends.values import array_lists, chosen_keys, chosen_lists, chosen_objects, element_copies, ragged
-from reactant.frontends.values.alternatives import Alternative, each_key
-from reactant.frontends.values.array_lists import NeedsArray
-from reactant.frontends.values.growing import Deeper, Grower, shown
-from reactant.frontends.values.optional import MaybeNone, changing, is_none, known_index
+from reactant.frontends.texts.failures import failure
+from reactant.frontends.values import (  # noqa: F401 - lists compare
+    array_lists,
+    chosen_keys,
+    chosen_lists,
+    chosen_objects,
+    list_comparisons,
+    ragged,
+)
+from reactant.frontends.values.alternatives import Alternative
+from reactant.frontends.values.growing import Grower, shown
+from reactant.frontends.values.optional import MaybeNone, changing, known_index
 from reactant.frontends.values.run_time_lists import RunTimeList
 from reactant.ir import ops
 

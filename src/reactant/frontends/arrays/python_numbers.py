@@ -240,3 +240,8 @@ def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:
     else:
         return None
     return found if -2**62 < found[0] and found[1] < 2**62 else None
+
+
+def to_python(result: Any) -> Any:
+    """A scalar as a number of Python's."""
+    return Tensor.of_value(result.value(), PYTHON) if type(result) is Tensor else result.item()

@@ -17,12 +17,12 @@ from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends.arrays.tensor import is_tensor, python_number
 from reactant.frontends.control import effects
 from reactant.frontends.control.branches import StagedRaise, staged_if
-from reactant.frontends.control.carried import NeedsPeeling, Unroll
-from reactant.frontends.host.failures import failure
+from reactant.frontends.control.demands import NeedsPeeling, Unroll
 from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable, ag__
 from reactant.frontends.source.source_map import too_deep
+from reactant.frontends.texts.failures import failure
 from reactant.ir import ops
 
 MOST = 2**31

@@ -28,9 +28,10 @@ from reactant.frontends.arrays.aliases import (
 )
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
-from reactant.frontends.control import effects, identity, program_errors
+from reactant.frontends.control import effects, element_copies, identity, program_errors
 from reactant.frontends.control.branch_arrays import BranchArrays, Maker
-from reactant.frontends.control.carried import BranchChangesList, LateRead, needs_grower, unbound
+from reactant.frontends.control.carried import needs_grower
+from reactant.frontends.control.demands import BranchChangesList, LateRead, unbound
 from reactant.frontends.control.effects import Change, Recorder
 from reactant.frontends.control.leaving import Leaving
 from reactant.frontends.control.plans import (
@@ -62,7 +63,6 @@ from reactant.frontends.control.state import (
 from reactant.frontends.session.trace import KEYS_OF_THE_RUN, Failure, Region, Trace, current_trace, told_by
 from reactant.frontends.source import source_map
 from reactant.frontends.source.operators import UNSET, Interrupted, Left
-from reactant.frontends.values import element_copies
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.support.records import dataclass

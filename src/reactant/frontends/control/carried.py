@@ -12,6 +12,7 @@ from reactant.frontends.arrays.aliases import ChosenStorage, reachable
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import effects, identity
+from reactant.frontends.control.demands import NeedsGrower
 from reactant.frontends.control.plans import Branching, Broken, Keep, Plan
 from reactant.frontends.control.state import (
     CONTAINERS,
@@ -36,35 +37,10 @@ from reactant.support.attributes import attributes
 from reactant.support.records import dataclass
 
 
-class Unroll(Exception):
-    """The rule for unrolling says so."""
-
-
-class NeedsPeeling(Exception):
-    """The loop can be staged once its first iteration has run on its own; `error` says why not before."""
-
-    def __init__(self, error: ControlFlowError):
-        super().__init__(str(error))
-        self.error = error
-
-
 def alone(error: Any) -> Any:
     """An error that keeps no frames: they hold arrays and lists, and who does is counted."""
     error.__context__ = None
     return error.with_traceback(None)
-
-
-class LateRead(UnboundLocalError):
-    """A variable that earlier turns of a loop may have bound is read in a turn that knows of none: the first one."""
-
-    def __init__(self, name: str):
-        super().__init__(unbound(name))
-        self.name = name
-
-
-def unbound(name: str) -> str:
-    """Python's words for it."""
-    return f"cannot access local variable '{name}' where it is not associated with a value"
 
 
 @dataclass(eq=False)
@@ -374,19 +350,6 @@ def own_copies(loop: Any) -> set[int]:
 
 
 # ---- lists that a loop writes into or appends to ------------------------------------------------------------------
-
-class NeedsGrower(BaseException):
-    """A list from before `loop` is appended to in a branch, by another name than a variable."""
-
-    def __init__(self, loop: Any, target: list, error: Exception):
-        self.loop, self.target, self.error, self.args = loop, target, error, ()     # the only reference
-        self.others: list[tuple[Any, Any]] = []
-        """Lists that are changed in the same way: what holds each of them, and under which key."""
-
-
-class BranchChangesList(ControlFlowError):
-    """Only the run knows how long a list is after an `if` outside of loops."""
-
 
 def needs_grower(target: Any, error: Exception) -> None:
     """Have the outermost loop traced again that a list is older than, where something in a branch appended to it."""

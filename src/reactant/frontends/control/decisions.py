@@ -16,17 +16,11 @@ from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.carried import truth_of
 from reactant.frontends.control.state import capture, is_record
 from reactant.frontends.session import calls, recording
+from reactant.frontends.session.abstract import Abstract, each_key
 from reactant.frontends.session.calls import is_undecided
 from reactant.frontends.session.trace import is_tracing
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values import array_lists, chosen_objects
-from reactant.frontends.values.alternatives import Alternative, each_key
-from reactant.frontends.values.array_lists import ArrayList
-from reactant.frontends.values.growing import Grower
-from reactant.frontends.values.list_changes import Changes
-from reactant.frontends.values.optional import MaybeNone
-from reactant.frontends.values.run_time_lists import RunTimeList
 from reactant.ir import ops
 
 
@@ -40,11 +34,12 @@ def is_traced(value: Any) -> bool:
 def asked(value: Any) -> Any:
     """What decides in a test: of lists that are no lists while tracing, whether there is something in them; of what
     may be None, whether it is there and true; of objects, what their class says."""
-    if type(value) is MaybeNone:
-        return and_(value.ag__defined, lambda: _truth(condition(value.ag__value)))
-    if type(value) is Alternative:
-        return value.ag__has_elements()
-    return value.has_elements() if type(value) in (RunTimeList, Grower) else _said_by_class(value)
+    return value.ag__truth() if issubclass(type(value), Abstract) else _said_by_class(value)
+
+
+def truth_where_reached(value: Any) -> Any:
+    """The truth of a value in code that is reached where there is one."""
+    return _truth(condition(value))
 
 
 def _truth(decision: Any) -> Any:
@@ -132,10 +127,10 @@ def _until(decisive: bool, first: Any, *others: Callable[[], Any]) -> Any:
     """The first operand whose truth is `decisive`, or the last one."""
     for position, other in enumerate(others):
         test = asked(first)
-        if test is not first and (type(first) is MaybeNone or is_traced(test)):
+        if test is not first and (issubclass(type(first), Abstract) and first.ag__sides() or is_traced(test)):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
-            if decisive and type(first) is MaybeNone:
-                known = first.ag__value
+            if decisive and issubclass(type(first), Abstract):
+                known = first.ag__if_true()
             return if_exp(test, *((lambda: known, rest) if decisive else (rest, lambda: known)))  # noqa: B023
         if is_traced(first):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
@@ -178,26 +173,21 @@ def undecided() -> ConcreteValueNeeded:
 
 def same(left: Any, right: Any) -> Any:
     """`left is right`."""
-    if type(left) is Alternative or type(right) is Alternative:
-        one, other = (left, right) if type(left) is Alternative else (right, left)
-        if type(other) is Alternative:
-            return other.ag__each(lambda x: same(one, x))
-        return one.ag__each(lambda x: same(x, other)) if one.ag__are_containers() else \
-            one.ag__is_one(lambda x: x is other)
+    for one, other in ((left, right), (right, left)):
+        if getattr(type(one), "ag__one_of_several", False):
+            return one.ag__same(other)
     if left is right or not is_tracing():
         return left is right
-    if type(left) is MaybeNone or type(right) is MaybeNone:
-        one, other = (left, right) if type(left) is MaybeNone else (right, left)
-        return one.ag__each(lambda x: same(x, other))
+    for one, other in ((left, right), (right, left)):
+        if issubclass(type(one), Abstract) and (found := one.ag__same(other)) is not None:
+            return found if type(found) is bool else _python_bool(found)
     if is_tensor(left) and is_tensor(right) and left.kind == right.kind == ARRAY:
         found = are_one_array(left, right)
         return found if type(found) is bool else python_number(found)
-    if (found := chosen_objects.same(left, right)) is not None:
+    if (found := identity.same_views(left, right)) is not None:
         return found
-    if ArrayList in (type(left), type(right)) and (found := array_lists.same(left, right)) is not None:
-        return _python_bool(found)
     if identity.are_linked(left, right) or identity.are_linked(right, left) \
-            or ArrayList in (type(left), type(right)):
+            or any(getattr(type(x), "ag__shows_one_of", False) for x in (left, right)):
         raise identity.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only at run "
                                     "time. Keep a truth or a number that says which one it is, and compare that.",
                                     map(identity.kind_of, (left, right)))
@@ -211,8 +201,8 @@ def same(left: Any, right: Any) -> Any:
 def _identity(x: Any, /) -> int:
     """`id(x)`, of what is one object whatever the run decides."""
     chosen = is_tensor(x) and type(x.storage) is ChosenStorage
-    if is_tracing() and (chosen or type(x) is ArrayList or identity.view_of(x) is not None or identity.is_linked(x)
-                         or identity.may_be_one_tuple(x, x)):
+    if is_tracing() and (chosen or getattr(type(x), "ag__shows_one_of", False) or identity.view_of(x) is not None
+                         or identity.is_linked(x) or identity.may_be_one_tuple(x, x)):
         raise identity.OneOfSeveral("Which object this is (`id`) is known only at run time. Compare by `is`, or keep a "
                                     "number that says which one it is.", [identity.kind_of(x)])
     return id(x)
@@ -247,7 +237,8 @@ def contains(item: Any, container: Any) -> Any:
         for element in container:
             found = or_(found, lambda e=element: True if e is item else _python_bool(ag__.Eq(e, item)))
         return found
-    return container.has(item) if isinstance(container, Changes) else objects.contains(item, container)
+    found = container.ag__has(item) if issubclass(type(container), Abstract) else NotImplemented
+    return objects.contains(item, container) if found is NotImplemented else found
 
 
 def _in_range(item: Tensor, container: range) -> Any:

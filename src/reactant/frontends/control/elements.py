@@ -19,8 +19,8 @@ from reactant.frontends.arrays.aliases import reachable, reachable_storages
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.control import effects, identity
 from reactant.frontends.control.branches import StagedRaise, staged_if
-from reactant.frontends.control.carried import NeedsPeeling, Unroll
 from reactant.frontends.control.decisions import is_traced
+from reactant.frontends.control.demands import NeedsPeeling, Unroll
 from reactant.frontends.control.iterators import end_at_run_time, use
 from reactant.frontends.session import protocols
 from reactant.frontends.session.trace import current_trace

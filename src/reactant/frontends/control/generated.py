@@ -19,19 +19,19 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends.arrays.dynamic.bounded import is_partial
+from reactant.frontends.arrays.python_numbers import to_python
 from reactant.frontends.arrays.tensor import is_tensor, python_number, wrap
 from reactant.frontends.control import branches, elements, iterators, objects
 from reactant.frontends.control.decisions import asked, is_traced, predicate_of, said_of, undecided
-from reactant.frontends.control.iteration import Items, IteratorItems, ListItems, UsedUp, items_of
+from reactant.frontends.control.iteration import Items, IteratorItems, UsedUp, items_of
 from reactant.frontends.control.pushed import waits
 from reactant.frontends.control.state import MaybeBound, Variables
-from reactant.frontends.numpy.overlay import to_python
 from reactant.frontends.session import calls, protocols
+from reactant.frontends.session.abstract import AbstractList
+from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import UNSET, ag__
-from reactant.frontends.values.list_changes import Changes
-from reactant.frontends.values.run_time_lists import of_items
 from reactant.ir.types import tensor_type
 
 MOST_ELEMENTS = 64
@@ -87,8 +87,9 @@ class Generated:
 
     def items(self) -> Items | None:
         """What it is made from, by index: lists, too, where something is decided about each."""
-        rows = of_items(self.iterable) if self.test is not None and isinstance(self.iterable, (list, tuple)) else None
-        return items_of(self.iterable) if rows is None else ListItems(rows)
+        rows = meaning.rows_of(self.iterable) \
+            if self.test is not None and isinstance(self.iterable, (list, tuple)) else None
+        return items_of(self.iterable) if rows is None else rows.ag__items()
 
     def source(self) -> Any:
         """What a loop runs over."""
@@ -354,12 +355,11 @@ def _collected(generated: Generated, found: Any, even: bool = False) -> Any:
         for item in source:
             body(item)
 
-    if items_of(source) is None and isinstance(found, Changes):     # something in a loop stands for the list
+    if items_of(source) is None and isinstance(found, AbstractList):     # something in a loop stands for the list
         turn(None)
     elif items_of(source) is None and (nested or test is not None) and not _runs(source):
         # one after the other
-        from reactant.frontends.control.loop_choice import in_one_turn  # which needs this module
-        in_one_turn(undecided(), turn, (), appended=("found",))
+        meaning.in_one_turn(undecided(), turn, (), appended=("found",))
     else:
         ag__.for_stmt(source, body, (), (), (), (), ("found",))
     return found
@@ -416,9 +416,9 @@ def _listing(function: Callable, known: Callable) -> Callable:
                 return items
             arguments = (items, *arguments[1:])
         if function in (list, tuple, deque) and len(arguments) == 1 and not keywords \
-                and isinstance(arguments[0], Changes):
+                and isinstance(arguments[0], AbstractList):
             copied = arguments[0].copy()
-            if isinstance(copied, Changes):
+            if isinstance(copied, AbstractList):
                 copied.stands_for, copied.maxlen = function, None
             return copied
         return known(*arguments, **keywords)
@@ -430,7 +430,7 @@ def _deciding(known: Callable, decisive: bool) -> Callable:
     combine = ag__.or_ if decisive else ag__.and_
 
     def applied(items: Any, /) -> Any:
-        if isinstance(items, Changes) and type(found := items.view()) is not list:
+        if isinstance(items, AbstractList) and type(found := items.view()) is not list:
             return python_number(wrap(found.reduced(np.any if decisive else np.all)).value())
         if not is_tracing() or not isinstance(items, Iterator):
             return known(list(map(said_of, items)) if is_tracing() and type(items) in (list, tuple) else items)
@@ -452,7 +452,7 @@ def _deciding(known: Callable, decisive: bool) -> Callable:
 
 def _sorting(known: Callable) -> Callable:
     def applied(items: Any, /, **keywords: Any) -> Any:
-        return items.ordered(**keywords) if isinstance(items, Changes) else known(items, **keywords)
+        return items.ordered(**keywords) if isinstance(items, AbstractList) else known(items, **keywords)
     return applied
 
 

@@ -17,10 +17,12 @@ from typing import Any
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.aliases import reachable
+from reactant.frontends.arrays.tensor import python_number
 from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Trace, current_trace, frames
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.operators import CHANGING
+from reactant.ir import ops
 from reactant.support.records import dataclass
 
 
@@ -268,6 +270,28 @@ def view_of(container: Any) -> Any:
     trace = Trace.current()
     view = trace.views.get(id(container)) if trace is not None and trace.views else None
     return view if view is not None and view.region.encloses(trace.region) else None    # type: ignore[union-attr]
+
+
+def is_container(value: Any) -> bool:
+    """Whether this is a list, dict or set, or stands for one."""
+    return isinstance(value, METHODS) or hasattr(type(value), "stands_for")
+
+
+def same_views(left: Any, right: Any) -> Any:
+    """`left is right` of what stands for one of several objects; None where that cannot be told."""
+    view, other = view_of(left), view_of(right)
+    if view is None:
+        return None if other is None else same_views(right, left)
+    if other is not None:
+        if list(map(id, view.items)) != list(map(id, other.items)):
+            return None
+        return python_number(ops.compare(view.place.value(), other.place.value(), "EQ"))
+    if is_linked(right) or any(view_of(x) or is_linked(x) for x in view.items):
+        return None
+    for k, item in enumerate(view.items):
+        if item is right:
+            return python_number(ops.compare(view.place.value(), k, "EQ"))
+    return False
 
 
 def about_to_call(function: Any, owner: Any) -> bool:

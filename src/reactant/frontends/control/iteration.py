@@ -20,13 +20,11 @@ from reactant.frontends.arrays.promotion import python_type
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control import effects, iterators, pushed
+from reactant.frontends.session.abstract import Abstract, AbstractList, certain
 from reactant.frontends.session.calls import replace
+from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values.array_lists import ArrayList
-from reactant.frontends.values.growing import Grower
-from reactant.frontends.values.optional import known
-from reactant.frontends.values.run_time_lists import RunTimeList, of_items
 from reactant.ir import ops
 
 FAR = 2**61
@@ -39,7 +37,7 @@ class Items:
     length: int | Tensor
     policy = ""
     """How reverse mode keeps the loop, where the user says (`reactant.checkpointed`)."""
-    lists: tuple[Grower, ...] = ()
+    lists: tuple[AbstractList, ...] = ()
     """The growing lists whose elements these are."""
 
     writes_out = True
@@ -339,21 +337,10 @@ class PolicyItems(Items):
         return self.items.known(k)
 
 
-class ListItems(Items):
-    """The elements of a list of run-time length."""
-
-    def __init__(self, items: RunTimeList, grower: Grower | None = None):
-        self.items, self.length = items, items.length() if items.room else 0
-        self.lists = () if grower is None else (grower,)
-
-    def at(self, k: int | Tensor) -> Any:
-        return self.items.at(k)
-
-
 class RowItems(Items):
     """The elements of a list, and the same in rows."""
 
-    def __init__(self, rows: RunTimeList, items: list | tuple):
+    def __init__(self, rows: AbstractList, items: list | tuple):
         self.rows, self.items, self.length = rows, items, len(items)
 
     def at(self, k: int | Tensor) -> Any:
@@ -362,16 +349,6 @@ class RowItems(Items):
     def ends(self, k: int) -> bool:
         """As Python: the list may be another one by now."""
         return k >= len(self.items)
-
-
-class ArrayListItems(Items):
-    """The elements of a list that stands in one memory."""
-
-    def __init__(self, items: ArrayList):
-        self.items, self.length = items, len(items)
-
-    def at(self, k: int | Tensor) -> Any:
-        return self.items[k]
 
 
 def items_of(iterable: Any) -> Items | None:
@@ -384,13 +361,8 @@ def items_of(iterable: Any) -> Items | None:
         return ArrayItems(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayItems(wrap(iterable))
-    if type(iterable) is ArrayList:
-        return ArrayListItems(iterable)
-    if type(iterable) is RunTimeList:
-        return ListItems(iterable)
-    if type(iterable) is Grower:
-        seen = iterable.view()
-        return RangeItems(0, 0, 1) if type(seen) is list else ListItems(seen, iterable)
+    if issubclass(type(iterable), Abstract):
+        return iterable.ag__items()     # type: ignore[no-any-return]
     if is_partial(iterable):
         return ArrayItems(by_position(iterable))
     return None
@@ -409,7 +381,7 @@ def _traced(*values: Any) -> bool:
 
 @replace(builtins.range)
 def _range(*arguments: Any) -> Any:
-    arguments = tuple(operator.index(a) if is_tensor(a) and a.is_concrete() else a for a in map(known, arguments))
+    arguments = tuple(operator.index(a) if is_tensor(a) and a.is_concrete() else a for a in map(certain, arguments))
     if not _traced(*arguments) or not 1 <= len(arguments) <= 3:
         return range(*arguments)
     for a in arguments:
@@ -454,7 +426,7 @@ def _beside(iterable: Any) -> Items | None:
     """A list beside one of which only the run knows the length, by index; where it is empty, an iterator too."""
     if operator.length_hint(iterable) == 0 and type(iterable) in (list, tuple, type(reversed([]))):
         return RangeItems(0, 0, 1)
-    rows = of_items(iterable) if type(iterable) in (list, tuple) else None
+    rows = meaning.rows_of(iterable) if type(iterable) in (list, tuple) else None
     return None if rows is None else RowItems(rows, iterable)
 
 

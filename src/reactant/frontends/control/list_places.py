@@ -9,11 +9,11 @@ from types import CellType
 from typing import Any
 
 from reactant.frontends.control.effects import Change
+from reactant.frontends.control.element_copies import Copy
 from reactant.frontends.control.identity import Link
 from reactant.frontends.control.state import Node
 from reactant.frontends.session.holders import attributes_of, hidden_references, looks, owner_of, references
 from reactant.frontends.session.trace import current_trace
-from reactant.frontends.values.element_copies import Copy
 from reactant.support.records import dataclass
 
 

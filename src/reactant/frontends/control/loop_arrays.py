@@ -30,7 +30,6 @@ from reactant.frontends.control import departures, rotations
 from reactant.frontends.control.branches import Branch
 from reactant.frontends.control.carried import (
     Carried,
-    NeedsPeeling,
     Slot,
     if_defined,
     inside,
@@ -39,6 +38,7 @@ from reactant.frontends.control.carried import (
     leaves,
     own_copies,
 )
+from reactant.frontends.control.demands import NeedsPeeling
 from reactant.frontends.control.departures import Departure
 from reactant.frontends.control.rotations import Rotation
 from reactant.frontends.control.state import Held, Known, Tree, kind_of

@@ -28,20 +28,20 @@ from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError
 from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.control import decisions, effects, elements, identity, iterators
 from reactant.frontends.control.branches import staged_if
-from reactant.frontends.control.carried import BranchChangesList, NeedsPeeling, Unroll, alone
+from reactant.frontends.control.carried import alone
 from reactant.frontends.control.decisions import and_, asked, is_traced, not_, or_, predicate_of
+from reactant.frontends.control.demands import BranchChangesList, ListError, NeedsPeeling, Unroll, refusal
 from reactant.frontends.control.generated import Generated
 from reactant.frontends.control.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
 from reactant.frontends.control.loops import Loop
 from reactant.frontends.control.pushed import waits
 from reactant.frontends.control.state import Variables
 from reactant.frontends.session import calls, protocols, recording
+from reactant.frontends.session.abstract import AbstractList
+from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values.growing import Grower, ListError, refusal
-from reactant.frontends.values.growth import exclusive_lists
-from reactant.frontends.values.run_time_lists import of_items
 from reactant.options import CompileOptions
 from reactant.support import progress
 from reactant.support.records import dataclass
@@ -113,12 +113,13 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
         raise
 
 
+@means("in_one_turn")
 def in_one_turn(failure: ReactantError, turn: Callable[[Any], None], live: tuple[str, ...], dead: tuple[str, ...] = (),
                 functions: tuple[FunctionType | None, ...] = (), appended: tuple[str, ...] = ()) -> None:
     """Run `turn` as a loop of one turn, which assigns variables that the functions, or it, share with the code around
     it, or appends to lists that they hold; where that cannot be, `failure` is raised."""
     loop = Loop(functions or (turn,), turn, (), live, dead, live, count=1, appended=appended,
-                exclusive=exclusive_lists(turn, appended) if appended else frozenset())
+                exclusive=meaning.exclusive_lists(turn, appended) if appended else frozenset())
     try:
         loop.stage()
     except (ReactantError, NeedsPeeling):
@@ -144,7 +145,7 @@ def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, fl
     iterations = 0
 
     def stage(first: Any, unless_known: bool = False) -> None:
-        lists = exclusive_lists(body, (*appended, *read))
+        lists = meaning.exclusive_lists(body, (*appended, *read))
         loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
                     again=again, appended=appended, exclusive=lists, read=read)
         loop.unrolls = first is True        # else it may have no turn, either
@@ -239,7 +240,7 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
 
 
 @contextlib.contextmanager
-def same_lengths(lists: tuple[Grower, ...]) -> Iterator[None]:
+def same_lengths(lists: tuple[AbstractList, ...]) -> Iterator[None]:
     """A loop over lists, which nothing is appended to there: Python would go on with what is."""
     before = [g.filled and g.filled.read() for g in lists]
     yield
@@ -270,7 +271,7 @@ def _rows(iterable: Any, lists: bool, body: CodeType) -> Items | None:
     if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
         return None
     many = len(iterable) > FEW_ARRAYS or len(iterable) > FEW_ROWS and _has(LOOPS, body)
-    rows = of_items(iterable, arrays=many)
+    rows = meaning.rows_of(iterable, arrays=many)
     return None if rows is None else RowItems(rows, iterable)
 
 
@@ -373,7 +374,7 @@ class _Counted:
                  appended: tuple[str, ...], read: tuple[str, ...], start: int):
         self.items, self.each, self.flags, self.rebound = items, each, flags, rebound
         self.appended, self.read = appended, read
-        self.exclusive = exclusive_lists(each.body, (*appended, *read))
+        self.exclusive = meaning.exclusive_lists(each.body, (*appended, *read))
         self.start, self.peeled = start, 0
         self.iterator: UsedUp | None = None
         self.is_staged = False      # a part of it is a loop of the program

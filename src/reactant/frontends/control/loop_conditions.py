@@ -17,11 +17,10 @@ from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import branches
 from reactant.frontends.control.branches import Branch
 from reactant.frontends.control.carried import Slot, python_object, truth_of, with_leaves
+from reactant.frontends.control.demands import Deeper
 from reactant.frontends.control.iteration import FAR
 from reactant.frontends.control.state import ABSENT, Held, capture
 from reactant.frontends.session.trace import Region, Trace, told_by
-from reactant.frontends.values import array_lists
-from reactant.frontends.values.growing import Deeper
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -251,7 +250,7 @@ def _tested(loop: Loop, block: ir.Block) -> ir.Value | None:
             loop.variables.set(name, with_leaves(carried.entry, iter(objects), carried.same))
 
     try:
-        with array_lists.standing_in(loop), loop.growth.standing_in():
+        with loop.lists.standing_in(), loop.growth.standing_in():
             branch = branches.run(block, loop.test, loop.variables, loop.before, prepare)
     except NameError as error:
         if error.name in loop.unset:

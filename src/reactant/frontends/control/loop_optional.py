@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.tensor import Tensor
-from reactant.frontends.control.carried import NeedsPeeling, are_alike, leaves, mismatch, numeric_kind, with_parts
+from reactant.frontends.control import numbered
+from reactant.frontends.control.carried import are_alike, leaves, mismatch, numeric_kind, with_parts
+from reactant.frontends.control.demands import NeedsPeeling
 from reactant.frontends.control.plans import (
     Broken,
     Keep,
@@ -19,13 +21,12 @@ from reactant.frontends.control.plans import (
     is_choosable,
     is_none,
     is_optional,
+    is_sized,
     is_slice,
     unify,
     widened,
 )
 from reactant.frontends.control.state import Kind, Known, Node, Tree, capture
-from reactant.frontends.values import alternatives
-from reactant.frontends.values.sized_arrays import as_sized
 from reactant.ir import ops
 
 if TYPE_CHECKING:
@@ -42,12 +43,11 @@ def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind
         return made, [numeric_kind(leaf) for leaf in leaves(made)]
     if are_alike(entry, after):
         return with_parts(entry, after, kinds, lambda child, end, own: carried_as(loop, name, child, end, own))
-    if (content := alternatives.content_of_one(entry)) is not None and not is_choosable(after):
+    if (content := numbered.content_of_one(entry)) is not None and not is_choosable(after):
         made = capture(content)     # turns put new ones in its place
         return made, [numeric_kind(leaf) for leaf in leaves(made)]
-    sized, found = as_sized(entry, after)
-    if sized is not entry:
-        return sized, found
+    if (sized := as_sized(entry, after)) is not None:
+        return sized, list(sized.key.kinds(sized))
     if is_choosable(entry) and is_choosable(after) and _settles(after):
         return _chosen(entry, after, kinds)
     if is_optional(after) and not is_optional(entry) and not is_none(entry) and has_numbers(entry):
@@ -71,7 +71,7 @@ def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, l
     """An object that turns choose: carried with all the numbers that it may have."""
     before, end = as_alternative(entry), as_alternative(after)
     made = widened(before, end)
-    if made.key == before.key or len(made.key) > alternatives.most(made.key):
+    if made.key == before.key or len(made.key) > numbered.most(made.key):
         return entry, kinds
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
@@ -87,3 +87,13 @@ def nothing_like(loop: Loop, tree: Tree) -> Tree:
         made = Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind)
     loop.stand_ins.add(made.storage)
     return capture(made)
+
+
+def as_sized(entry: Tree, after: Tree) -> Node | None:
+    """An array before a loop that is of run-time size after a turn, or in more dimensions: what it is at the start of
+    a turn."""
+    node = next((tree for tree in (after, entry) if is_sized(tree)), None)
+    joint = None if node is None else node.key.joint(entry, after)      # type: ignore[union-attr]
+    if joint is None or is_sized(entry) and entry.key == joint[0].key:  # type: ignore[union-attr]
+        return None
+    return joint[0]     # type: ignore[no-any-return]

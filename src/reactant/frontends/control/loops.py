@@ -30,6 +30,7 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control import (
     branches,
+    demands,
     identity,
     loop_arrays,
     loop_conditions,
@@ -39,15 +40,14 @@ from reactant.frontends.control import (
     loop_optional,
     loop_storages,
     rotations,
+    sized_arrays,
+    turn_sizes,
 )
 from reactant.frontends.control.branches import Branch
 from reactant.frontends.control.carried import (
     Carried,
     Made,
-    NeedsGrower,
-    NeedsPeeling,
     Slot,
-    Unroll,
     identities,
     is_unset,
     is_unusable,
@@ -62,6 +62,8 @@ from reactant.frontends.control.carried import (
     uses_only,
     with_leaves,
 )
+from reactant.frontends.control.carriers import Carrier
+from reactant.frontends.control.demands import NeedsGrower, NeedsPeeling, Unroll
 from reactant.frontends.control.iteration import FAR
 from reactant.frontends.control.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
 from reactant.frontends.control.plans import Branching, Broken, Keep, Leaf, Plan, originals, unify
@@ -80,11 +82,10 @@ from reactant.frontends.control.state import (
     kind_of,
     value_of,
 )
+from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source import source_map
 from reactant.frontends.source.operators import HANDLERS_OUT_OF_REACH, VALUE, Interrupted
-from reactant.frontends.values import array_lists, growing, sized_arrays, turn_sizes
-from reactant.frontends.values.growth import Growth
 from reactant.ir import modules, ops
 
 ATTEMPTS = 24
@@ -121,7 +122,7 @@ class Loop:
         self.storages: list[Storage] = [s for s in reached if may_be_written(s)]
         self.expected = loop_storages.written_before(self, reached)
         self.storages += self.expected
-        self.array_lists: dict[str, array_lists.ArrayList] = {}
+        self.array_lists: dict[str, Any] = {}
         self.array_places: dict[str, Any] = {}
         self.test_in_body = self.needs_guard = False
         self.guard: Slot | None = None      # whether no check has failed in the turns before
@@ -129,7 +130,8 @@ class Loop:
         self.reject: Callable[[], bool] = lambda: False
         self.policy, self.unrolls = "", False
         self.waits = True       # for values from earlier turns; a loop that can be peeled has them from the first one
-        self.growth = Growth(self, appended, exclusive, read)
+        self.lists: Carrier = meaning.array_lists(self)
+        self.growth = meaning.growth(self, appended, exclusive, read)
 
     def begin_again(self) -> None:
         """What is known of the variables follows from their values before the loop alone."""
@@ -173,11 +175,11 @@ class Loop:
             raise
         finally:
             self.growth.release()
-            array_lists.release(self)
+            self.lists.release()
             vars(self).clear()      # who asks later who else holds a list or an array shall not count this
 
     def trace_and_build(self) -> None:
-        noted = growing.marks(self.trace)
+        noted = self.growth.marks()
         attempts = 0
         while attempts < ATTEMPTS:
             attempts += 1
@@ -185,16 +187,16 @@ class Loop:
             try:
                 if self.attempt(scratch):
                     return
-                growing.reset(noted)
-            except (array_lists.NeedsArray, NeedsGrower) as found:
-                growing.reset(noted)
+                self.growth.reset(noted)
+            except (demands.NeedsArray, NeedsGrower) as found:
+                self.growth.reset(noted)
                 self.variables.restore(self.before)
                 if found.loop is not self:
                     raise
-                (self.growth.adopt_needed if type(found) is NeedsGrower else array_lists.convert)(self, found)
+                (self.growth if type(found) is NeedsGrower else self.lists).take_over(found)
                 attempts -= 1       # each is another list
             except BaseException as error:
-                growing.reset(noted)
+                self.growth.reset(noted)
                 self.variables.restore(self.before)
                 if self.expected and not isinstance(error, KeyboardInterrupt):
                     loop_storages.expect_nothing(self)
@@ -290,7 +292,7 @@ class Loop:
                             if kind is not None and kind.kind == ARRAY and type(leaf) is Held]
                 stack.enter_context(rotations.watching(memories, self.touched))
 
-            stack.enter_context(array_lists.standing_in(self))
+            stack.enter_context(self.lists.standing_in())
             try:
                 return branches.run(self.block, self.iteration, self.variables, self.before, prepare)
             except Interrupted:
@@ -582,7 +584,7 @@ class Loop:
                 self.variables.set(name, loop_late.end(self, name, carried, made, plans))
         self.guard_overlaps()
         self.growth.finish(made)
-        array_lists.finish(self)
+        self.lists.finish(made)
         for slot, error, told in checks:
             self.trace.checks.append((slot.result, Failure(error, [s.result for s in told]), self.trace.region))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.tensor import ARRAY, TRACED_TEXT, Tensor
-from reactant.frontends.control import identity
+from reactant.frontends.control import identity, numbered
 from reactant.frontends.control.state import (
     ABSENT,
     CONTAINERS,
@@ -33,7 +33,6 @@ from reactant.frontends.control.state import (
     slice_node,
 )
 from reactant.frontends.source.operators import UNSET, VALUE, Unusable
-from reactant.frontends.values import alternatives
 from reactant.support.records import dataclass
 
 
@@ -244,11 +243,11 @@ def _unify_optional(a: Tree, b: Tree) -> Plan:
 def is_choosable(tree: Tree) -> bool:
     """Whether a value is an object that the run can choose by a number, or one that it has chosen."""
     if _is_alternative(tree):
-        return alternatives.lasting(tree.key)       # type: ignore[union-attr]
+        return numbered.lasting(tree.key)       # type: ignore[union-attr]
     if type(tree) is Node and tree.original is None:
         return False
     value = tree.value if type(tree) is Known else tree.original if type(tree) is Node else tree
-    return (type(tree) is Known or alternatives.is_by_number(value)) and alternatives.is_choosable(value)
+    return (type(tree) is Known or numbered.is_by_number(value)) and numbered.is_choosable(value)
 
 
 def _is_alternative(tree: Tree) -> bool:
@@ -259,7 +258,7 @@ def as_alternative(tree: Tree) -> Node:
     """The number of such a value, and the numbers that it may have."""
     if _is_alternative(tree):
         return tree     # type: ignore[return-value]
-    number = alternatives.number_of(tree.original if type(tree) is Node else tree.value)    # type: ignore[union-attr]
+    number = numbered.number_of(tree.original if type(tree) is Node else tree.value)    # type: ignore[union-attr]
     return Node("alternative", (number,), [Known(number)], None)
 
 
@@ -271,7 +270,7 @@ def widened(node: Node, other: Node) -> Node:
 def _unify_alternatives(a: Tree, b: Tree) -> Plan:
     first, second = as_alternative(a), as_alternative(b)
     node = widened(first, second)
-    if len(node.key) > alternatives.most(node.key):
+    if len(node.key) > numbered.most(node.key):
         return Broken(f"{_noun(a)} and {_noun(b)}")
     return Branching(node, [unify(first.children[0], second.children[0])])
 

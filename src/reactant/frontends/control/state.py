@@ -19,12 +19,9 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, python_type, result_type
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor
-from reactant.frontends.control import effects, identity
+from reactant.frontends.control import effects, identity, numbered
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import UNSET, Unusable, cells_of
-from reactant.frontends.values import alternatives
-from reactant.frontends.values.alternatives import Alternative
-from reactant.frontends.values.optional import MaybeNone
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.support import named_tuples
@@ -96,8 +93,11 @@ ROWS = {"python": "rows of python", "scalar": "rows of scalar"}
 """The kinds of such parts, by those of one element's."""
 
 
-SNAPSHOTS: dict[type, Callable[[Any], Tree]] = {}
+SNAPSHOTS: dict[type, Callable[[Any, tuple[int, ...]], Tree]] = {}
 """How values of further classes are captured: the files that have them say it."""
+
+REBUILT: dict[str, Callable[[Node, list[Any]], Any]] = {}
+"""How nodes of further kinds become values again."""
 
 
 # ---- capturing -------------------------------------------------------------------------------------------------
@@ -113,16 +113,12 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
     if value is UNSET or id(value) in inside:
         return Known(value)
     if kind in SNAPSHOTS:
-        return SNAPSHOTS[kind](value)
+        return SNAPSHOTS[kind](value, (*inside, id(value)))
     down = (*inside, id(value))
     if kind is MaybeBound:
         return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
-    if kind is MaybeNone:
-        return Node("optional", (), [capture(value.ag__defined), capture(value.ag__value, down)], value)
     if kind is slice and (type(value.start) is Tensor or type(value.stop) is Tensor) and type(value.step) is not Tensor:
         return slice_node(value)
-    if kind is Alternative:
-        return Node("alternative", value.ag__possible, [capture(value.ag__number)], value)
     if kind is list or kind is tuple:
         return Node(kind.__name__, (kind, len(value)), [capture(v, down) for v in value], value)
     if is_named_tuple(value):
@@ -131,8 +127,8 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
     if kind is dict:
         return Node("dict", (kind, tuple(value)), [capture(v, down) for v in value.values()], value)
     if is_record(value):
-        if alternatives.is_by_number(value) and (view := identity.view_of(value)) is not None:
-            possible, number = alternatives.numbers_at(view.items, view.place)
+        if numbered.is_by_number(value) and (view := identity.view_of(value)) is not None:
+            possible, number = numbered.numbers_at(view.items, view.place)
             return Node("alternative", possible, [capture(number)], value)
         held = attributes(value)
         return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
@@ -166,17 +162,13 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
     kind, cls = node.kind, type(node.original)
     if kind == "maybe":
         return children[1] if children[0] is True else MaybeBound(node.key, *children)
-    if kind == "optional":
-        return children[1] if children[0] is True else MaybeNone(*children)
-    if kind == "alternative":
-        return alternatives.meaning(children[0], node.key)
+    if kind in REBUILT:
+        return REBUILT[kind](node, children)
     if kind == "slice":
         length, step = node.key
         return slice(children[0], children[1] if length is None else children[0] + length, step)
     if kind == "list":
         return children
-    if kind in ("rows", "sized", "following"):
-        return node.key.made(children)
     if kind == "tuple":
         made = tuple(children) if cls is tuple else named_tuples.make(
             cls, children[:node.key[1]], node.key[2:], children[node.key[1]:])

@@ -1,1 +1,1 @@
-"""What reaches the world outside of the program: printing, warnings, logging, files, clocks."""
+"""What reaches the world outside of the program: files, clocks, streams, filters of warnings."""

@@ -28,11 +28,11 @@ from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends.arrays.implements import has_tensors
-from reactant.frontends.host import printing
 from reactant.frontends.numpy.refused import FILES
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
 from reactant.frontends.source import operators
+from reactant.frontends.texts import printing
 
 RANDOM = ("{name} draws from a state that the compiled program has not, so it would repeat the same numbers. Use rng = "
           "np.random.default_rng(seed) inside the function, with the seed as an argument, and call its methods.")

@@ -12,31 +12,16 @@ from typing import Any
 import jax
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.frontends.jax import jax_rules
 from reactant.frontends.jax.jax_arguments import Settings
+from reactant.frontends.jax.refusals import CannotImport
+from reactant.frontends.session.dispatch import means
 from reactant.ir import cusolver, gpu_scans, modules, ops
 from reactant.ir.types import shape_and_dtype
 from reactant.runtime.devices import default_device
 from reactant.runtime.jax_internals import restore_x64, swap_x64, with_known_shapes
 from reactant.support.random_keys import is_key
 from reactant.support.records import dataclass
-
-
-class CannotImport(Exception):
-    """Why a call is left to `jax.jit`."""
-
-
-class Failed(CannotImport):
-    """Something of ours failed on a call: it is left to `jax.jit`, and the user is told."""
-
-
-class NotImported(UnsupportedError):
-    """A JAX function that cannot be a part of a program of ours; `reason` says what stands in the way."""
-
-    def __init__(self, message: str, reason: str):
-        super().__init__(message)
-        self.reason = reason
 
 
 @dataclass
@@ -64,6 +49,7 @@ def importer(jitted: Any, settings: Settings) -> Any:
                    keep_unused=True)
 
 
+@means("lower_jax_call")
 def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = False,
                callbacks: bool = False) -> Imported:
     """Import the module of `keeping(*args, **kwargs)`, in the user's jax settings. `keeping` comes from `importer`.

@@ -21,6 +21,8 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
+from reactant.frontends.jax.refusals import CannotImport, NotImported
+from reactant.frontends.session.dispatch import meaning
 from reactant.ir import modules
 from reactant.support.records import dataclass
 
@@ -174,13 +176,9 @@ def _rule(primitive: Any, parameters: dict[str, Any], inputs: list[jax.ShapeDtyp
 
 def lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct]) -> ir.Module:
     """The module of a rule, with a function beside `main` for each mark in it."""
-    from reactant.frontends.jax.importing import (  # which lowers the calls that come here
-        CannotImport,
-        NotImported,
-        lower_call,
-    )
     try:
-        module = lower_call(jax.jit(function, keep_unused=True), tuple(inputs), {}, differentiated=True).module
+        module = meaning.lower_jax_call(jax.jit(function, keep_unused=True), tuple(inputs), {},
+                                        differentiated=True).module
     except CannotImport as refused:
         reason = f"The derivative of {name} cannot be used by reactant: {refused}."
         raise NotImported(reason, reason) from None

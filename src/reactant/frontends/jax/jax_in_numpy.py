@@ -10,8 +10,9 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.tensor import PYTHON, Tensor, check_dtype
-from reactant.frontends.jax.importing import CannotImport, NotImported, lower_call
+from reactant.frontends.jax.importing import lower_call
 from reactant.frontends.jax.jax_arguments import Settings, settings_of
+from reactant.frontends.jax.refusals import CannotImport, NotImported
 from reactant.frontends.session import jax_calls
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace, located

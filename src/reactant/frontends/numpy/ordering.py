@@ -12,8 +12,10 @@ import numpy as np
 
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.arrays import python_numbers
+from reactant.frontends.arrays.aliases import Picked, roots_of
 from reactant.frontends.arrays.creation import as_tensor, elements_of_one
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.control import element_copies, identity
 from reactant.frontends.control.objects import orders
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import current_trace, is_tracing
@@ -204,25 +206,24 @@ def _is_number(x: Any) -> bool:
     return x.size == 1 if type(x) is Tensor else isinstance(x, (bool, int, float, np.number, np.bool_))
 
 
+PICKED: list[Callable[[list, Any], list | None]] = []
+"""Who is asked first for the items at run-time positions; None where they are others than its own."""
+
+
 def _taken(items: list, order: Any) -> list:
     """The items at run-time positions."""
     first = items[0]
-    from reactant.frontends.values import chosen_lists  # which needs this package
-    if chosen_lists.are_numbered(items):
-        return [chosen_lists.one_of(items, order[k].value()) for k in range(order.shape[0])]
+    for picked in PICKED:
+        if (made := picked(items, order)) is not None:
+            return made
     if type(first) in (tuple, list):
         if any(type(i) is not type(first) or len(i) != len(first) for i in items):
             raise _mixed(items)
         columns = [_taken([i[c] for i in items], order) for c in range(len(first))]
         found = [type(first)(parts) for parts in zip(*columns, strict=True)] if columns else [first] * len(items)
         if type(first) is list:
-            from reactant.frontends.values import element_copies  # as above
             element_copies.reorder(items, found)
         return found
-    from reactant.frontends.values import chosen_objects  # as above
-    if chosen_objects.are_alike(items):
-        return [chosen_objects.stand_in(items, python_number(order[k].value(), (0, len(items) - 1)))
-                for k in range(order.shape[0])]
     if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
         raise _mixed(items)
     tensors = [wrap(i) for i in items]
@@ -235,17 +236,14 @@ def _taken(items: list, order: Any) -> list:
     if tensors[0].kind == PYTHON:
         return [Tensor.of_value(wrap(m).value(), PYTHON) for m in made]
     if tensors[0].kind == ARRAY:
-        from reactant.frontends.arrays.aliases import Picked, roots_of  # as above
         sources = {root for t in tensors for root in roots_of(t.storage)}
         return [Tensor(Picked("an element", sources, m.value())) for m in made]
     return made
 
 
 def _mixed(items: list) -> ReactantError:
-    from reactant.frontends.control import identity  # as above
-    from reactant.frontends.values import chosen_lists  # as above
     text = ("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same "
             f"attributes, or tuples of such) is not supported where the order depends on run-time values. {ADVICE}")
-    if all(map(chosen_lists.is_one, items)):
+    if all(map(identity.is_container, items)):
         return identity.OneOfSeveral(text, map(identity.kind_of, items))
     return UnsupportedError(text)

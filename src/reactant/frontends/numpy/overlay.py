@@ -24,6 +24,7 @@ from reactant.frontends.arrays import creation, implements, python_numbers, pyth
 from reactant.frontends.arrays.dynamic import bounded
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, is_number
+from reactant.frontends.arrays.python_numbers import to_python
 from reactant.frontends.arrays.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.control import objects
@@ -349,10 +350,6 @@ def _math_function(function: Callable, ufunc: np.ufunc) -> None:
         numbers = [as_python_float(a) for a in args]
         _require_domain(function, numbers[0])
         return to_python(ufunc(*numbers))
-
-
-def to_python(result: Any) -> Any:
-    return Tensor.of_value(result.value(), PYTHON) if type(result) is Tensor else result.item()
 
 
 for _function, _ufunc in _UFUNC_OF.items():

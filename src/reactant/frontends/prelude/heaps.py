@@ -12,11 +12,12 @@ import numpy as np
 from reactant.frontends.arrays.tensor import is_tensor, python_number
 from reactant.frontends.control import effects, identity
 from reactant.frontends.control.carried import needs_grower
+from reactant.frontends.control.demands import refusal
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import is_tracing
 from reactant.frontends.source import conversion
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values.growing import Grower, refusal
+from reactant.frontends.values.growing import Grower
 from reactant.frontends.values.list_changes import Changes
 from reactant.frontends.values.run_time_lists import of_items
 from reactant.ir import ops

@@ -13,7 +13,7 @@ import numpy as np
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.implements import concretely
 from reactant.frontends.arrays.tensor import Tensor, wrap
-from reactant.frontends.values.optional import known
+from reactant.frontends.session.abstract import certain
 
 MODES = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
 """SciPy's numbers of boundary modes, as modes of `np.pad`."""
@@ -25,10 +25,10 @@ TAPS = 128
 
 def _known(x: Any, what: str) -> np.ndarray:
     """Weights and footprints decide the program."""
-    x = known(x)
+    x = certain(x)
     if type(x) is Tensor:
         if not x.is_concrete():
-            raise UnsupportedError(f"scipy.ndimage with {what} that are known only at run time is not supported in "
+            raise UnsupportedError(f"scipy.ndimage with {what} that are certain only at run time is not supported in "
                                    "compiled code. Use np.convolve or slices.")
         x = concretely(x)
     return np.asarray(x)
@@ -90,15 +90,15 @@ def correlate1d(x: Any, weights: Any, axis: int, output: Any, mode: int, cval: f
 
 
 def _weights(weights: Any) -> Any:
-    """In double precision; known ones as an ndarray."""
-    weights = known(weights)
+    """In double precision; certain ones as an ndarray."""
+    weights = certain(weights)
     runs = type(weights) is Tensor and not weights.is_concrete()
     return (weights if runs else _known(weights, "weights")).astype(np.float64)
 
 
 def _weighted(taps: list, w: Any) -> Any:
     """In the order of SciPy's loops: symmetric and antisymmetric filters add (subtract) opposite elements first, where
-    the weights are known."""
+    the weights are certain."""
     half, sign = w.size // 2, 0
     if w.size % 2 and type(w) is not Tensor:
         sign = 1 if np.all(np.abs(w - w[::-1]) <= _NEAR) else -1 if np.all(np.abs(w + w[::-1]) <= _NEAR) else 0

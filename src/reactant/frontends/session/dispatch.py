@@ -1,4 +1,4 @@
-"""What traced arrays do, by name: the files that say it stand above them, and fill this table.
+"""What traced code does, by name: the files that say it stand above those that ask, and fill this table.
 
     @means("get_item")                          # in indexing.py
     def get(tensor, key): ...
@@ -44,6 +44,13 @@ PROVIDERS = {
     "bytes_as": "arrays.reinterpretation",
     "why_no_method": "numpy.refused",
     "as_python_number": "numpy.overlay",
+    # lists
+    "growth": "values.growth",
+    "exclusive_lists": "values.growth",
+    "array_lists": "values.array_lists",
+    "in_one_turn": "control.loop_choice",
+    "lower_jax_call": "jax.importing",
+    "rows_of": "values.run_time_lists",
     "call_of_jax": "jax.jax_in_numpy",
     # arrays of run-time extent
     "store_dynamic": "arrays.dynamic.bounded",

@@ -1,16 +1,14 @@
 """Texts, functions, types and members of enumerations of which the run takes one: `kind = "up" if x > 0 else "down"`.
-Lists, dicts, sets and objects, too, where one is changed that control flow has taken (`Trace.by_number`).
 
-An `Alternative` is a run-time number and the objects that it may mean, by their numbers in the trace. What is done with
-it is done with each of them, in a chain of `if`s: calls, attributes, use as an index. Comparisons ask the number.
-`state` merges them, loops carry the number, results and texts are made from it when the program has run.
+An `Alternative` is a run-time number and the objects that it may mean, by their numbers in the trace
+(`control.numbered`). What is done with it is done with each of them, in a chain of `if`s: calls, attributes, use as an
+index. Comparisons ask the number. Loops carry the number, results and texts are made from it when the program has run.
 """
 from __future__ import annotations
 
-import enum
 import warnings
-from collections.abc import Callable, Sequence
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,74 +16,17 @@ import numpy as np
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.tensor import PYTHON, TRACED_TEXT, Tensor, python_number
 from reactant.frontends.control import identity
+from reactant.frontends.control.branches import failing_at_run_time, staged_if
+from reactant.frontends.control.numbered import is_by_number, translated
+from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Node, capture
 from reactant.frontends.session import calls
+from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.calls import KINDS, is_undecided
 from reactant.frontends.session.trace import Trace, current_trace
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import ag__
+from reactant.frontends.values import chosen_objects
 from reactant.ir import ops
-
-OBJECTS = (str, bytes, FunctionType, BuiltinFunctionType, type, np.ufunc, np.dtype, enum.Enum, type(np.sum))
-"""What is chosen from; what the run changes is not among it."""
-MOST = 16
-"""More alternatives of one name are refused."""
-
-MOST_CONTAINERS = 64
-"""The same of what can be changed."""
-
-
-def is_choosable(value: Any) -> bool:
-    return value is None or isinstance(value, OBJECTS) and not (isinstance(value, str) and TRACED_TEXT in value) \
-        or is_by_number(value) and is_from_before(value)
-
-
-def is_by_number(value: Any) -> bool:
-    """Whether this is a container that is chosen as itself."""
-    trace = Trace.current()
-    return trace is not None and bool(trace.by_number) and identity.kind_of(value) in trace.by_number
-
-
-def is_from_before(value: Any) -> bool:
-    """Whether a container was there before the branches or the loop that end here."""
-    trace = current_trace()
-    numbered = zip(trace.alternatives, trace.numbered_in, strict=True)
-    return any(value is other and region.encloses(trace.region) for other, region in numbered) \
-        or id(value) in identity.reached(everywhere=True)
-
-
-def lasting(possible: tuple[int, ...]) -> bool:
-    """Whether no one of these is a container that a branch has made, which has ended."""
-    known = current_trace().alternatives
-    return all(not is_by_number(known[number]) or is_from_before(known[number]) for number in possible)
-
-
-def content_of_one(tree: Any) -> Any:
-    """The container that a tree of alternatives stands for, where it is one that is chosen as itself; else None."""
-    if getattr(tree, "kind", "") != "alternative" or len(tree.key) > 1:
-        return None
-    value = current_trace().alternatives[tree.key[0]]
-    return value if is_by_number(value) else None
-
-
-def most(possible: tuple[int, ...]) -> int:
-    """How many alternatives there may be of one name."""
-    known = current_trace().alternatives
-    return MOST_CONTAINERS if any(is_by_number(known[number]) for number in possible) else MOST
-
-
-def number_of(value: Any) -> int:
-    """The number of an object in this trace."""
-    trace = current_trace()
-    known = trace.alternatives
-    for number, other in enumerate(known):
-        if value is other or type(value) is type(other) and isinstance(value, (str, bytes)) and value == other:
-            if trace.region.encloses(trace.numbered_in[number]):
-                trace.numbered_in[number] = trace.region
-            return number
-    known.append(value)
-    trace.undecided = True
-    trace.numbered_in.append(trace.region)
-    return len(known) - 1
 
 
 def meaning(number: Any, possible: tuple[int, ...]) -> Any:
@@ -96,32 +37,13 @@ def meaning(number: Any, possible: tuple[int, ...]) -> Any:
     if len(possible) == 1:
         return trace.alternatives[possible[0]]
     if trace.by_number:
-        from reactant.frontends.values import chosen_objects  # which needs this module
         objects = [trace.alternatives[each] for each in possible]
-        if chosen_objects.are_alike(objects) and all(map(is_by_number, objects)):
-            return chosen_objects.stand_in(objects, _translated({n: k for k, n in enumerate(possible)}, number))
+        if all(map(is_by_number, objects)) and chosen_objects.are_alike(objects):
+            return chosen_objects.stand_in(objects, translated({n: k for k, n in enumerate(possible)}, number))
     return Alternative(number, possible)
 
 
-def numbers_at(items: Sequence[Any], place: Tensor) -> tuple[tuple[int, ...], Tensor]:
-    """The numbers of these objects, and that of the one at the place."""
-    numbers = [number_of(item) for item in items]
-    return tuple(sorted(numbers)), _translated(dict(enumerate(numbers)), place)
-
-
-def _translated(table: dict[int, int], number: Tensor) -> Tensor:
-    """What a run-time number becomes by a table."""
-    low, high, value = min(table), max(table), number.value()
-    shift = table[low] - low
-    if all(found == key + shift for key, found in table.items()):
-        made = ops.add(value, shift) if shift else value
-    else:
-        known = ops.constant(np.array([table.get(key, 0) for key in range(low, high + 1)]))
-        made = ops.reshape(ops.dynamic_slice(known, [ops.subtract(value, low)], [1]), ())
-    return python_number(made, (min(table.values()), max(table.values())))
-
-
-class Alternative:
+class Alternative(Abstract):
     """The object that has the run-time `number`, one of those with the numbers `possible`. All names but these are the
     object's."""
 
@@ -131,12 +53,25 @@ class Alternative:
         self.ag__number, self.ag__possible = number, possible
         self.ag__known = current_trace().alternatives
 
+    ag__one_of_several = True
+
+    def ag__truth(self) -> Any:
+        return self.ag__has_elements()
+
+    def ag__same(self, other: Any) -> Any:
+        if type(other) is Alternative:
+            return other.ag__each(lambda x: ag__.same(self, x))
+        return self.ag__each(lambda x: ag__.same(x, other)) if self.ag__are_containers() else \
+            self.ag__is_one(lambda x: x is other)
+
+    def ag__is_none(self) -> Any:
+        return self.ag__is_one(lambda x: x is None)
+
     def ag__objects(self) -> dict[int, Any]:
         return {number: self.ag__known[number] for number in self.ag__possible}
 
     def ag__each(self, use: Callable[[Any], Any]) -> Any:
         """What `use` makes of the object."""
-        from reactant.frontends.control.branches import failing_at_run_time, staged_if  # which needs this module
 
         def among(left: list[tuple[int, Any]]) -> Any:
             (number, value), *rest = left
@@ -255,6 +190,10 @@ for _kind, _function in operators.ARITHMETIC.items():       # members of `IntEnu
         setattr(Alternative, f"__r{_function.__name__.strip('_')}__", _on_each(_kind, True))
 
 
+CHANGING: list[Callable[[Alternative, str, tuple, dict], Any]] = []
+"""Who is asked before a method is called on each of the objects; NotImplemented where that is right."""
+
+
 class Method:
     """A method of the object that an `Alternative` stands for."""
 
@@ -264,31 +203,10 @@ class Method:
         self.owner, self.name = owner, name
 
     def call(self, arguments: tuple, keywords: dict) -> Any:
-        from reactant.frontends.values import chosen_lists  # which needs this module
-        if self.name in operators.CHANGING and all(map(chosen_lists.is_one, self.owner.ag__objects().values())):
-            number, possible = self.owner.ag__number, self.owner.ag__possible
-            place = _translated({n: k for k, n in enumerate(possible)}, number).value()
-            return calls.call(chosen_lists.Method(self.name, self.owner.ag__known, [(n,) for n in possible], place),
-                              *arguments, **keywords)
+        for changing in CHANGING:
+            if (found := changing(self.owner, self.name, arguments, keywords)) is not NotImplemented:
+                return found
         return self.owner.ag__each(lambda value: calls.call(ag__.get_attr(value, self.name), *arguments, **keywords))
-
-
-def each_key(key: Any, container: Any = None) -> Callable[[Callable[[Any], Any]], Any] | None:
-    """What gives a function each of the keys that may be meant; None for a key that is none of several. To a dict,
-    None is a key like others."""
-    if type(key) is Alternative or is_undecided(key) and isinstance(container, dict):
-        return key.ag__each
-    at = next((k for k, part in enumerate(key) if type(part) is Alternative), None) if type(key) is tuple else None
-    if at is None:
-        return None
-
-    def each(use: Callable[[Any], Any]) -> Any:
-        def of(part: Any) -> Any:
-            known = (*key[:at], part, *key[at + 1:])
-            others = each_key(known)
-            return use(known) if others is None else others(use)
-        return key[at].ag__each(of)
-    return each
 
 
 def _refusal(what: str) -> ControlFlowError:
@@ -344,6 +262,12 @@ def _called(function: Alternative, arguments: tuple, keywords: dict) -> Any:
     return function.ag__each(lambda value: calls.call(value, *arguments, **keywords))
 
 
+def _snapshot(value: Alternative) -> Node:
+    return Node("alternative", value.ag__possible, [capture(value.ag__number)], value)
+
+
+SNAPSHOTS[Alternative] = _snapshot
+REBUILT["alternative"] = lambda node, children: meaning(children[0], node.key)
 KINDS[Alternative] = _called
 KINDS[Method] = Method.call
 operators.install(for_each_of=for_each_of, of_each=of_each)

@@ -22,13 +22,18 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import effects, identity
 from reactant.frontends.control.carried import held_before, own_copies
+from reactant.frontends.control.carriers import Carrier
+from reactant.frontends.control.demands import NeedsArray
 from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.state import Kind, Mismatch, capture, joined, kind_of, value_of
 from reactant.frontends.session import recording
+from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.calls import OURS
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ARITHMETIC, ag__
 from reactant.frontends.values import chosen_items
+from reactant.frontends.values.list_items import ArrayListItems
 from reactant.ir import ops
 from reactant.ir.types import Shape
 from reactant.support import named_tuples
@@ -40,21 +45,20 @@ MOST_ELEMENTS = 2**18
 """Longer lists than this are not turned into arrays and back."""
 
 
-class NeedsArray(BaseException):
-    """A list from before `loop` is written at a place that only the run knows."""
-
-    def __init__(self, loop: Loop, target: list, kind: Kind, error: Exception):
-        self.loop, self.target, self.kind, self.error = loop, target, kind, error
-        self.args = ()      # the only reference
-
-
-class ArrayList:
+class ArrayList(Abstract):
     """A list of numbers, or of such lists, in one memory; `places` are the indices that lead to it. With a `source` it
     shows what these lists held when it was made."""
 
     __slots__ = ("ended", "kind", "memory", "places", "root", "seen", "shape", "shown", "source")   # so no plain object
     stands_for = list
+    ag__shows_one_of = True     # of several lists: which one it is, its places say
     ag__depth = property(lambda self: recording.depth())      # control flow sees what happens to the memory
+
+    def ag__items(self) -> ArrayListItems:
+        return ArrayListItems(self)
+
+    def ag__same(self, other: Any) -> Any:
+        return same(self, other)
 
     def __init__(self, memory: Tensor, kind: Kind, source: list, shown: bool, places: tuple = (),
                  root: ArrayList | None = None):
@@ -450,4 +454,26 @@ def finish(loop: Loop) -> None:
         fill(made.source, Storage(made.memory.shape, made.memory.dtype, made.memory.value()), made.kind)
 
 
-__all__ = ["ArrayList", "NeedsArray", "convert", "fill", "finish", "get", "put", "release", "standing_in"]
+@means("array_lists")
+class ArrayLists(Carrier):
+    """The lists that one loop writes at run-time indices."""
+
+    ag__internal = True
+
+    def __init__(self, loop: Loop):
+        self.loop = loop
+
+    def take_over(self, found: NeedsArray) -> None:
+        convert(self.loop, found)
+
+    def standing_in(self) -> contextlib.AbstractContextManager[None]:
+        return standing_in(self.loop)
+
+    def finish(self, made: Any) -> None:
+        finish(self.loop)
+
+    def release(self) -> None:
+        release(self.loop)
+
+
+__all__ = ["ArrayList", "fill", "get", "put"]

@@ -10,13 +10,15 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
+from reactant.frontends.control import identity, numbered
 from reactant.frontends.control.branches import staged_if
-from reactant.frontends.control.carried import BranchChangesList, NeedsGrower, alone
-from reactant.frontends.control.identity import METHODS
+from reactant.frontends.control.carried import alone
+from reactant.frontends.control.demands import BranchChangesList, NeedsGrower
 from reactant.frontends.control.loop_choice import in_one_turn
+from reactant.frontends.numpy import ordering
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.trace import current_trace, is_tracing
-from reactant.frontends.source.operators import ag__
+from reactant.frontends.source.operators import CHANGING, ag__
 from reactant.frontends.values import alternatives, chosen_items, chosen_keys
 from reactant.frontends.values.optional import known_index
 from reactant.ir import ops
@@ -62,15 +64,10 @@ def _at(held: Any, path: tuple) -> Any:
     return held
 
 
-def is_one(value: Any) -> bool:
-    """Whether this is a list, dict or set, or stands for one."""
-    return isinstance(value, METHODS) or hasattr(type(value), "stands_for")
-
-
 def are_numbered(items: Sequence[Any]) -> bool:
     """Whether these are lists, dicts or sets, each another one, that are chosen as themselves."""
-    return 1 < len(items) <= alternatives.MOST_CONTAINERS and len(set(map(id, items))) == len(items) \
-        and all(is_one(x) and alternatives.is_by_number(x) for x in items)
+    return 1 < len(items) <= numbered.MOST_CONTAINERS and len(set(map(id, items))) == len(items) \
+        and all(identity.is_container(x) and numbered.is_by_number(x) for x in items)
 
 
 def get(items: list | tuple, index: Tensor) -> alternatives.Alternative:
@@ -80,7 +77,7 @@ def get(items: list | tuple, index: Tensor) -> alternatives.Alternative:
 
 def one_of(items: Sequence[Any], place: ir.Value) -> alternatives.Alternative:
     """The one at a place."""
-    possible, number = alternatives.numbers_at(items, python_number(place, (0, len(items) - 1)))
+    possible, number = numbered.numbers_at(items, python_number(place, (0, len(items) - 1)))
     return alternatives.Alternative(number, possible)
 
 
@@ -124,7 +121,7 @@ def _method(held: Any, name: str, indices: list[Any]) -> Method | None:
         else:
             return None
     owners = [_at(held, path) for path in paths]
-    lists = 0 < len(owners) <= MOST and all(map(is_one, owners))
+    lists = 0 < len(owners) <= MOST and all(map(identity.is_container, owners))
     return Method(name, held, paths, place) if lists and place is not None else None
 
 
@@ -145,3 +142,22 @@ def _call(method: Method, arguments: tuple, keywords: dict) -> Any:
 
 
 calls.KINDS[Method] = _call
+
+
+def _changing(owner: alternatives.Alternative, name: str, arguments: tuple, keywords: dict) -> Any:
+    """A method that changes one of several containers, which may be one list in several places."""
+    if name not in CHANGING or not all(map(identity.is_container, owner.ag__objects().values())):
+        return NotImplemented
+    place = numbered.translated({n: k for k, n in enumerate(owner.ag__possible)}, owner.ag__number).value()
+    return calls.call(Method(name, owner.ag__known, [(n,) for n in owner.ag__possible], place), *arguments, **keywords)
+
+
+alternatives.CHANGING.append(_changing)
+
+
+def _picked(items: list, order: Any) -> list | None:
+    """Items at run-time positions, where they are lists, dicts or sets that are chosen as themselves."""
+    return [one_of(items, order[k].value()) for k in range(order.shape[0])] if are_numbered(items) else None
+
+
+ordering.PICKED.append(_picked)

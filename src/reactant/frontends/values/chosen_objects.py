@@ -24,12 +24,12 @@ from reactant.frontends.control import effects, identity
 from reactant.frontends.control.branches import staged_if
 from reactant.frontends.control.identity import view_of
 from reactant.frontends.control.state import Mismatch, is_record
+from reactant.frontends.numpy import ordering
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Region, Trace, current_trace
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.operators import Unusable, ag__
 from reactant.frontends.values import array_lists, chosen_items
-from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.optional import changing
 from reactant.ir import ops
 from reactant.support.attributes import attributes
@@ -174,7 +174,7 @@ def del_attr(inner: Callable) -> Callable:
     """The operator, which leaves nothing that some of the objects would have and others not."""
     def del_attr(owner: Any, attribute: str) -> None:
         trace = Trace.current()
-        if type(owner) is Alternative:
+        if getattr(type(owner), "ag__one_of_several", False):
             return owner.ag__each(lambda x: ag__.del_attr(x, attribute))
         if trace is not None and _is_one_of_several(owner, trace):
             raise ControlFlowError(f"del of an attribute ('{attribute}') of one of several objects, of which only the "
@@ -218,23 +218,12 @@ def _show(changed: Sequence[Any], name: str) -> None:
             object.__setattr__(view.made, name, _attribute(view, name))
 
 
-# ---- which one it is -------------------------------------------------------------------------------------------
-
-def same(left: Any, right: Any) -> Any:
-    """`left is right` of what stands for an object; None where that cannot be told."""
-    view, other = view_of(left), view_of(right)
-    if view is None:
-        return None if other is None else same(right, left)
-    if other is not None:
-        if list(map(id, view.items)) != list(map(id, other.items)):
-            return None
-        return python_number(ops.compare(view.place.value(), other.place.value(), "EQ"))
-    if identity.is_linked(right) or any(view_of(x) or identity.is_linked(x) for x in view.items):
-        return None
-    for k, item in enumerate(view.items):
-        if item is right:
-            return python_number(ops.compare(view.place.value(), k, "EQ"))
-    return False
+def _picked(items: list, order: Any) -> list | None:
+    """Items at run-time positions, where they are objects of one class."""
+    return [stand_in(items, python_number(order[k].value(), (0, len(items) - 1))) for k in range(order.shape[0])] \
+        if not isinstance(items[0], (tuple, list)) and are_alike(items) else None
 
 
-__all__ = ["are_alike", "del_attr", "fit", "get", "same", "set_attr", "stand_in"]
+ordering.PICKED.append(_picked)
+
+__all__ = ["are_alike", "del_attr", "fit", "get", "set_attr", "stand_in"]

@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.aliases import GuardedStorage, has_dynamic_steps, roots_of
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.storage import Storage, row_steps
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
+from reactant.frontends.control import element_copies
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.carried import leaves, with_leaves
+from reactant.frontends.control.demands import APPENDS, POPS, READS, SHIFTS, Deeper, ListError, refusal
+from reactant.frontends.control.iteration import Items, RangeItems
 from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.trace import Trace, current_trace
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values import element_copies
 from reactant.frontends.values.array_lists import ArrayList
 from reactant.frontends.values.list_changes import Changes, counted, opened, require
+from reactant.frontends.values.list_items import ListItems
 from reactant.frontends.values.optional import present
 from reactant.frontends.values.repeated import is_repeated
 from reactant.frontends.values.run_time_lists import RunTimeList, alike, ring_place, straightened, too_long
@@ -44,22 +46,6 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 2**30
 """More memory than this is not set aside for elements that may never be appended."""
-
-
-class ListError(ControlFlowError):
-    """A list grows in a way that a loop cannot carry."""
-
-
-APPENDS, READS, POPS, SHIFTS = range(4)
-"""What a loop does with a list, each more than the one before: appends to it, reads it, takes elements off its end, and
-off its beginning."""
-
-
-class Deeper(BaseException):
-    """What stands for a list does too little: it is appended to in a branch or in a loop inside, or used for more."""
-
-    def __init__(self, stand_in: Any, use: int = APPENDS):
-        self.stand_in, self.use = stand_in, use
 
 
 class Element(GuardedStorage):
@@ -76,11 +62,6 @@ class Element(GuardedStorage):
 
 MADE_ANEW = "by objects that each turn makes, and that are no numbers or arrays"
 _SEEN = "by an array that other code sees (append a copy: x.copy())"
-
-
-def refusal(why: str) -> ListError:
-    return ListError(f"A list grows {why}, inside a loop that runs inside compiled code. Store into an array "
-                     f"that is made before the loop: out = np.zeros(n); out[i] = ...")
 
 
 class Grower(Changes):
@@ -448,6 +429,10 @@ class Grower(Changes):
         if not self.changed:
             self.write(self.place(counted(place, self.filled.read())), parts)
 
+    def ag__items(self) -> Items:
+        seen = self.view()
+        return RangeItems(0, 0, 1) if type(seen) is list else ListItems(seen, self)
+
     def has_elements(self) -> Any:
         found = self.view()
         return bool(found) if type(found) is list else found.has_elements()
@@ -510,10 +495,10 @@ class Grower(Changes):
     def element_of(self, rows: list[ir.Value | None], place: ir.Value) -> Any:
         return self.view().element_of(rows, place)
 
-    def ordered(self, **how: Any) -> Any:
+    def ordered(self, key: Callable | None = None, reverse: bool = False) -> Any:
         """`sorted(items)`."""
         found = self.view()
-        return found if type(found) is list else found.ordered(**how)
+        return found if type(found) is list else found.ordered(key=key, reverse=reverse)
 
     def copy(self) -> Any:
         found = self.view()
@@ -632,4 +617,4 @@ def _references() -> list[int]:
     return probe.found
 
 
-__all__ = ["Deeper", "Grower", "ListError", "marks", "refusal", "reset", "shown", "turns_since"]
+__all__ = ["Grower", "marks", "reset", "shown", "turns_since"]

@@ -33,7 +33,6 @@ from reactant.frontends.control.branches import contents_tree
 from reactant.frontends.control.carried import (
     NOTES,
     Made,
-    NeedsGrower,
     Slot,
     computes_from,
     held_before,
@@ -41,16 +40,20 @@ from reactant.frontends.control.carried import (
     own_copies,
     with_leaves,
 )
+from reactant.frontends.control.carriers import Carrier
+from reactant.frontends.control.demands import POPS, READS, Deeper, NeedsGrower, refusal
 from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.plans import originals
 from reactant.frontends.control.state import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, capture
 from reactant.frontends.control.turns import counts, increments
 from reactant.frontends.session import calls, recording
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.holders import hidden_references, looks, references
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import cells_of
+from reactant.frontends.values import growing
 from reactant.frontends.values.array_lists import ArrayList
-from reactant.frontends.values.growing import MADE_ANEW, POPS, READS, Deeper, Grower, refusal
+from reactant.frontends.values.growing import MADE_ANEW, Grower
 from reactant.frontends.values.repeated import is_repeated
 from reactant.frontends.values.run_time_lists import RunTimeList
 from reactant.ir import ops
@@ -91,6 +94,7 @@ class Collector:
         return self
 
 
+@means("exclusive_lists")
 def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str]:
     """Those of a body's variables whose lists nobody else refers to."""
     cells = cells_of(body)
@@ -134,8 +138,11 @@ class Row:
     memory: Storage | None = None
 
 
-class Growth:
+@means("growth")
+class Growth(Carrier):
     """The lists of one loop."""
+
+    ag__internal = True
 
     def __init__(self, loop: Loop, names: tuple[str, ...], exclusive: Set[str], read: tuple[str, ...] = ()):
         self.loop, self.exclusive = loop, set(exclusive)
@@ -258,7 +265,13 @@ class Growth:
         self.loop.begin_again()
         return True
 
-    def adopt_needed(self, loop: Loop, found: NeedsGrower) -> None:
+    def marks(self) -> list[tuple[Grower, int | None, int, int]]:
+        return growing.marks(self.loop.trace)
+
+    def reset(self, noted: list[tuple[Grower, int | None, int, int]]) -> None:
+        growing.reset(noted)
+
+    def take_over(self, found: NeedsGrower) -> None:
         box, found.target, found.__traceback__ = [found.target], None, None
         if not self.adopt(box):
             raise found.error from None

@@ -13,20 +13,22 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, python_number
+from reactant.frontends.control import element_copies
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.carried import leaves
+from reactant.frontends.control.generated import Generated
 from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, kind_of, padded, value_of
 from reactant.frontends.numpy.sorting import keys_of, order_of_keys
+from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values import element_copies
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 
 Rows = list[ir.Value | None]
 
 
-class Changes:
+class Changes(AbstractList):
     """Of a list in rows; `content` and `replace` get and set them, `begin_change` refuses what cannot be, `is_empty`
     says whether nothing is known of any element."""
 
@@ -60,12 +62,6 @@ class Changes:
     @property
     def named(self) -> str:
         return self.stands_for.__name__
-
-    @staticmethod
-    def ag__compared(kind: str, left: Any, right: Any) -> Any:
-        """`left kind right`, one of which is such a list."""
-        from reactant.frontends.values.list_comparisons import compared  # built upon this
-        return compared(kind, left, right)
 
     def copy(self) -> Any:
         raise NotImplementedError
@@ -218,7 +214,6 @@ class Changes:
 
     def keyed(self, key: Any) -> tuple[Rows, list[Kind | None]]:
         """What a function gives of each element."""
-        from reactant.frontends.control.generated import Generated  # built upon lists
         found = Generated(self.view(), lambda item: ag__.call(key, item), None).listed()
         if not isinstance(found, Changes):
             raise UnsupportedError("A list of run-time length is sorted by a key that is not a number of each element.")
@@ -251,7 +246,10 @@ class Changes:
             found = ops.and_(found, whole.value())
         return found
 
-    def has(self, item: Any) -> Any:
+    def ag__truth(self) -> Any:
+        return self.has_elements()
+
+    def ag__has(self, item: Any) -> Any:
         """`item in list`."""
         self.begin_look()
         found = None if self.is_empty() else self.matches(item)

@@ -47,6 +47,9 @@ def compared(kind: str, left: Any, right: Any) -> Any:
                        lambda: getattr(ag__, kind)(_element(first, place), _element(second, place)))
 
 
+Changes.ag__compared = staticmethod(compared)      # type: ignore[attr-defined]
+
+
 def _viewed(x: Any) -> Any:
     """A list as it is now: in rows, or known."""
     if isinstance(x, Changes):

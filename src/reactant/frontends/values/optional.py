@@ -14,14 +14,17 @@ import numpy as np
 from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends.arrays import python_numbers
 from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, python_number, wrap
+from reactant.frontends.control.branches import failing_at_run_time, staged_if
+from reactant.frontends.control.decisions import truth_where_reached
+from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Node, capture
+from reactant.frontends.session.abstract import Abstract, certain
 from reactant.frontends.session.calls import KINDS
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values.alternatives import Alternative
 from reactant.ir import ops
 
 
-class MaybeNone:
+class MaybeNone(Abstract):
     """`value` where the run-time boolean `defined` holds, else None. All other names are those of the value."""
 
     __slots__ = ("ag__defined", "ag__value")
@@ -41,11 +44,28 @@ class MaybeNone:
 
     def ag__each(self, use: Callable[[Any], Any]) -> Any:
         """What `use` makes of the value, or of None."""
-        from reactant.frontends.control.branches import failing_at_run_time, staged_if  # which needs this module
-
         def side(x: Any) -> Callable[[], Any]:
             return failing_at_run_time(lambda: use(x), TypeError, AttributeError, LookupError)
         return staged_if(ops.reshape(wrap(self.ag__defined).value(), ()), side(self.ag__value), side(None))
+
+    def ag__truth(self) -> Any:
+        """Whether it is there and true."""
+        return ag__.and_(self.ag__defined, lambda: truth_where_reached(self.ag__value))
+
+    def ag__if_true(self) -> Any:
+        return self.ag__value
+
+    def ag__same(self, other: Any) -> Any:
+        return self.ag__each(lambda x: ag__.same(x, other))
+
+    def ag__is_none(self) -> Any:
+        return ag__.not_(self.ag__defined)
+
+    def ag__certain(self) -> Any:
+        return self.ag__known()
+
+    def ag__sides(self) -> tuple[Any, Any, Any]:
+        return self.ag__defined, self.ag__value, None
 
     def ag__attributes(self, name: str, use: Callable = getattr, *value: Any) -> Any:
         """What has the attribute of this name. Where it is None, the error is Python's for its `use`."""
@@ -62,11 +82,11 @@ class MaybeNone:
         return self.ag__array().__array__(dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
-        outs = {n: tuple(map(known, v)) if n == "out" else known(v) for n, v in keywords.items()}
-        return getattr(ufunc, method)(*map(known, inputs), **outs)
+        outs = {n: tuple(map(certain, v)) if n == "out" else certain(v) for n, v in keywords.items()}
+        return getattr(ufunc, method)(*map(certain, inputs), **outs)
 
     def __array_function__(self, function: Any, types: object, args: tuple, keywords: dict) -> Any:
-        return function(*map(known, args), **{n: known(v) for n, v in keywords.items()})
+        return function(*map(certain, args), **{n: certain(v) for n, v in keywords.items()})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -90,7 +110,7 @@ class MaybeNone:
             refused = str(error)
             return write(self.ag__known(lambda: TypeError(refused)))
         texts, value = current_trace().texts, self.ag__value
-        of_the_run = type(value) is Tensor and not value.is_concrete() or type(value) is Alternative
+        of_the_run = type(value) is Tensor and not value.is_concrete() or getattr(value, "ag__one_of_several", False)
         texts.append((wrap(self.ag__defined), (value.ag__text(write) if of_the_run else write(value), without)))
         return f"{TRACED_TEXT}None or a value #{len(texts) - 1}>"
 
@@ -107,7 +127,7 @@ class MaybeNone:
         if other is None:
             raise ControlFlowError("Compare with None by `is None` or `is not None`: an array compares element by "
                                    "element.")
-        return self.ag__known() == known(other)
+        return self.ag__known() == certain(other)
 
     def __ne__(self, other: object) -> Any:
         equal = self == other
@@ -128,9 +148,6 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) or type(x) is MaybeNone and _is_array(x.ag__value)
 
 
-def known(x: Any) -> Any:
-    """`x`, or the value that it may have."""
-    return x.ag__known() if type(x) is MaybeNone else x
 
 
 def known_index(index: Any) -> Any:
@@ -139,11 +156,11 @@ def known_index(index: Any) -> Any:
     if type(index) is tuple and any([type(x) is MaybeNone or type(x) is slice for x in index]):
         return tuple(map(known_index, index))
     if type(index) is slice and MaybeNone in (type(index.start), type(index.stop), type(index.step)):
-        step = known(index.step)
+        step = certain(index.step)
         ends = None if type(step) is Tensor else (0, _FAR) if step is None or step > 0 else (_FAR, -_FAR)
         start, stop = (index.start, index.stop) if ends is None else map(_bound, (index.start, index.stop), ends)
-        return slice(known(start), known(stop), step)
-    return known(index)
+        return slice(certain(start), certain(stop), step)
+    return certain(index)
 
 
 def present(item: Any) -> Any:
@@ -178,14 +195,14 @@ def _bound(bound: Any, end: int) -> Any:
 def _forward(name: str) -> None:
     function = getattr(operator, name, None) or {"__len__": len, "__iter__": iter, "__abs__": abs, "__divmod__": divmod,
                                                  "__round__": round}[name]
-    setattr(MaybeNone, name, lambda self, *others: function(self.ag__known(), *map(known, others)))
+    setattr(MaybeNone, name, lambda self, *others: function(self.ag__known(), *map(certain, others)))
 
 
 def _reflect(name: str) -> None:
     function = getattr(operator, f"__{name}__")
-    setattr(MaybeNone, f"__r{name}__", lambda self, other: function(known(other), self.ag__known()))
+    setattr(MaybeNone, f"__r{name}__", lambda self, other: function(certain(other), self.ag__known()))
     in_place = getattr(operator, f"__i{name}__")
-    setattr(MaybeNone, f"__i{name}__", lambda self, other: in_place(self.ag__known(), known(other)))
+    setattr(MaybeNone, f"__i{name}__", lambda self, other: in_place(self.ag__known(), certain(other)))
 
 
 for _name in ("lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or",
@@ -203,10 +220,9 @@ def _called(function: Any, arguments: tuple, keywords: dict) -> Any:
 KINDS[MaybeNone] = _called
 
 
-def is_none(value: Any) -> Any:
-    """`value is None`, which the run may decide."""
-    if type(value) is MaybeNone:
-        return ag__.not_(value.ag__defined)
-    if type(value) is Alternative:
-        return value.ag__is_one(lambda x: x is None)
-    return value is None
+def _snapshot(value: MaybeNone, inside: tuple[int, ...]) -> Node:
+    return Node("optional", (), [capture(value.ag__defined), capture(value.ag__value, inside)], value)
+
+
+SNAPSHOTS[MaybeNone] = _snapshot
+REBUILT["optional"] = lambda node, children: children[1] if children[0] is True else MaybeNone(*children)

@@ -14,7 +14,7 @@ import numpy as np
 
 from reactant.frontends.arrays.aliases import globals_of, reachable
 from reactant.frontends.control.carried import held_before
-from reactant.frontends.host.printing import in_texts
+from reactant.frontends.texts.printing import in_texts
 
 if TYPE_CHECKING:
     from reactant.frontends.control.loops import Loop

@@ -21,9 +21,11 @@ from reactant.frontends.arrays.dynamic.bounded import Bounded, Range
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.storage import Storage, is_permuted
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
-from reactant.frontends.control import identity
-from reactant.frontends.control.carried import BranchChangesList, leaves, needs_grower, with_leaves
+from reactant.frontends.control import element_copies, identity
+from reactant.frontends.control.carried import leaves, needs_grower, with_leaves
+from reactant.frontends.control.demands import BranchChangesList
 from reactant.frontends.control.state import (
+    REBUILT,
     ROWS,
     SNAPSHOTS,
     Held,
@@ -41,9 +43,9 @@ from reactant.frontends.control.state import (
     value_of,
 )
 from reactant.frontends.session.calls import OURS
+from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values import element_copies
 from reactant.frontends.values.list_changes import (
     Changes,
     counted,
@@ -53,6 +55,7 @@ from reactant.frontends.values.list_changes import (
     shifted,
     within,
 )
+from reactant.frontends.values.list_items import ListItems
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.support.records import dataclass
@@ -145,6 +148,9 @@ class RunTimeList(Changes):
 
     def length(self) -> Any:
         return self.shape[0]
+
+    def ag__items(self) -> ListItems:
+        return ListItems(self)
 
     def has_elements(self) -> Any:
         """Its truth."""
@@ -353,7 +359,7 @@ class RunTimeList(Changes):
         """One row more."""
         parts = list(leaves(tree))
         if not self.takes(tree):
-            from reactant.frontends.values.growing import refusal
+            from reactant.frontends.control.demands import refusal
             raise refusal("that has a run-time length, outside of a loop, by an element of another kind")
         rows, count = self.content()
         if place is not None and self.maxlen is not None:
@@ -523,7 +529,8 @@ class RunTimeList(Changes):
         raise UnsupportedError(f"{kind}.{name} of a {kind} of run-time length. {_ADVICE}")
 
 
-SNAPSHOTS[RunTimeList] = RunTimeList.as_node
+SNAPSHOTS[RunTimeList] = lambda value, inside: RunTimeList.as_node(value)
+REBUILT["rows"] = lambda node, children: node.key.made(children)
 
 
 def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:
@@ -591,6 +598,7 @@ MOST_STACKED = 1 << 20
 twenty layers of a network are rather unrolled."""
 
 
+@means("rows_of")
 def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) -> RunTimeList | None:
     """Known elements as rows, so that a run-time index picks one; None where they do not have one structure, or hold
     other objects. `widest`: numbers of several types become the widest of them. `arrays`: also arrays, of one shape and

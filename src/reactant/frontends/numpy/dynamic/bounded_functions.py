@@ -398,7 +398,7 @@ def reshape(a: Bounded, shape: Any, order: str = "C") -> Any:
     if -1 in new or order == "A":
         raise UnsupportedError("numpy.reshape of an array of run-time size needs a shape that is known, without -1. "
                                + ADVICE)
-    from reactant.frontends.host.failures import failure  # which needs this package
+    from reactant.frontends.texts.failures import failure  # which needs this package
     flat = by_position(a.flatten(order))
     count, length = math.prod(new), as_number(flat.length(0))
     error = ValueError(f"cannot reshape array of size {python_number(length)} into shape {shape_text(new)}")

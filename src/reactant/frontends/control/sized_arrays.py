@@ -12,7 +12,7 @@ from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Num
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control.carried import Slot, numeric_kind
 from reactant.frontends.control.plans import is_sized
-from reactant.frontends.control.state import SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
+from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
 from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def node_of(array: Bounded) -> Tree:
     return Node("sized", SizedKey(tuple(e and type(e) for e in array.extents)), children, array)
 
 
-SNAPSHOTS[Bounded] = node_of
+SNAPSHOTS[Bounded] = lambda value, inside: node_of(value)
+REBUILT["sized"] = lambda node, children: node.key.made(children)
 
 
 def _number(end: Number, n: int) -> Any:
@@ -126,13 +127,3 @@ class Extents:
             self.apart.add((name, position))
             return False
         return True
-
-
-def as_sized(entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
-    """An array before a loop that is of run-time size after a turn, or in more dimensions: what it is at the start of
-    a turn."""
-    node = next((tree for tree in (after, entry) if is_sized(tree)), None)
-    joint = None if node is None else node.key.joint(entry, after)      # type: ignore[union-attr]
-    if joint is None or is_sized(entry) and entry.key == joint[0].key:  # type: ignore[union-attr]
-        return entry, []
-    return joint[0], list(joint[0].key.kinds(joint[0]))

@@ -16,9 +16,10 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Number, Range, aligned, guarded_copy
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.control.carried import NeedsPeeling, mismatch, numeric_kind
+from reactant.frontends.control.carried import mismatch, numeric_kind
+from reactant.frontends.control.demands import NeedsPeeling
 from reactant.frontends.control.plans import Broken, is_sized
-from reactant.frontends.control.state import SNAPSHOTS, Held, Kind, Node, Tree, capture, kind_of
+from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Held, Kind, Node, Tree, capture, kind_of
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of
@@ -75,7 +76,8 @@ class InFrame:
         return Node("following", self.size, [capture(self.frame)], self)
 
 
-SNAPSHOTS[InFrame] = InFrame.as_node
+SNAPSHOTS[InFrame] = lambda value, inside: InFrame.as_node(value)
+REBUILT["following"] = lambda node, children: node.key.made(children)
 
 
 def carried_as(loop: Loop, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:

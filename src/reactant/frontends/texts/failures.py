@@ -13,8 +13,8 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
 from reactant.frontends.arrays.tensor import Tensor
-from reactant.frontends.host.printing import filled, with_holes
 from reactant.frontends.session.trace import Failure, current_trace
+from reactant.frontends.texts.printing import filled, with_holes
 from reactant.ir.types import shape_of
 
 MOST_TOLD = 1024

@@ -26,11 +26,10 @@ from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, of_kind, wrap
 from reactant.frontends.session import calls
+from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing, located
 from reactant.frontends.source import operators
 from reactant.frontends.source.source_map import user_frame
-from reactant.frontends.values.alternatives import Alternative
-from reactant.frontends.values.optional import MaybeNone
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.modules import PRINTED
@@ -95,10 +94,16 @@ def _hole(tensor: Tensor, values: list[ir.Value], write: Callable[[Any], str] | 
     return _Hole(len(values) - 1, tensor.kind, write)
 
 
+def _sides(x: Any) -> tuple[Any, Any, Any] | None:
+    """`Abstract.ag__sides` of a value, if it is one."""
+    return x.ag__sides() if issubclass(type(x), Abstract) else None
+
+
 def with_holes(x: Any, trace: Trace, values: list[ir.Value], inside: bool = False) -> Any:
     """What is printed, with holes; containers as they are now."""
-    if type(x) is MaybeNone:
-        return _Either(_hole(wrap(x.ag__defined), values), with_holes(x.ag__value, trace, values, inside))
+    if (sides := _sides(x)) is not None:
+        truth, value, other = sides
+        return _Either(_hole(wrap(truth), values), with_holes(value, trace, values, inside), other)
     if type(x) is Tensor:
         return copy.copy(x.known()) if x.is_concrete() else _hole(x, values)
     if isinstance(x, str):
@@ -140,7 +145,7 @@ def _percent(left: str, right: Any) -> str:
     given_values = (*given, *(right.values() if type(right) is dict else ()))
     if any(found.group(3) or found.group(4) for found in _CONVERSION.finditer(left)):
         _refuse(*given_values)
-    if not any(type(x) in (Tensor, MaybeNone) for x in given_values):
+    if not any(type(x) is Tensor or _sides(x) is not None for x in given_values):
         return left % right
     waiting = list(given)
 
@@ -153,8 +158,8 @@ def _percent(left: str, right: Any) -> str:
         rule = found.group().replace(f"({name})", "")
 
         def written(value: Any) -> str:
-            if type(value) is MaybeNone:
-                return value.ag__text(written)
+            if _sides(value) is not None:
+                return value.ag__text(written)      # type: ignore[no-any-return]
             if type(value) is not Tensor or value.is_concrete():
                 return rule % (*stars, mapped(value, _as_known))
             return value.ag__text(lambda known: rule % (*stars, known))
@@ -208,8 +213,9 @@ class _Converted:
 
 
 def _formatted(value: Any, conversion: int) -> Any:
-    held = value.ag__value if type(value) is MaybeNone else value
-    if conversion >= 0 and (type(held) is Alternative or type(held) is Tensor and not held.is_concrete()):
+    held = value if (sides := _sides(value)) is None else sides[1]
+    if conversion >= 0 and (getattr(type(held), "ag__one_of_several", False)
+                            or type(held) is Tensor and not held.is_concrete()):
         return _Converted(value, {"r": repr, "s": str, "a": ascii}[chr(conversion)])
     text = operators.formatted(value, conversion)
     if type(text) is str and TRACED_TEXT in text:       # it would be as wide as its mark
