@@ -16,7 +16,8 @@ from reactant.kernels.launch import dispatch, launch
 from reactant.kernels.launch.building import WayIn
 from reactant.kernels.launch.changing import CHANGING, Changing
 from reactant.kernels.launch.described import Described
-from reactant.kernels.launch.launch import Launch, Launchable
+from reactant.kernels.launch.launch import Launch
+from reactant.kernels.launch.launchable import Launchable, outside_functions
 from reactant.kernels.launch.memory import StructChanged
 from reactant.kernels.ways_in import c, cuda, llvm, numba_cuda
 
@@ -50,6 +51,7 @@ _changed: dict[tuple, frozenset[int]] = {}
 """The structs that launches write into, as far as that is known, by the types of the arguments."""
 
 
+@outside_functions
 def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
     """Launch a kernel on arrays, now."""
     kinds = (way_in, how, tuple((type(a), getattr(a, "dtype", None), getattr(a, "ndim", None)) for a in arguments))
@@ -99,7 +101,5 @@ def _program(way_in: WayIn, how: Launch, arguments: tuple) -> Callable:
     program.__name__ = way_in.name
     return program
 
-
-launch.STANDALONE[:] = [run]
 
 __all__ = ["c", "cuda", "kernel", "llvm"]

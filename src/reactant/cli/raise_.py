@@ -81,7 +81,7 @@ def _text(record: KernelRecord, stage: str) -> str:
 def _kernel(options: argparse.Namespace) -> Any:
     """The kernel as something to launch."""
     from reactant.kernel_calls import c, cuda, kernel, llvm
-    from reactant.kernels.launch.launch import Launchable
+    from reactant.kernels.launch.launchable import Launchable
 
     path = Path(options.file)
     if not path.is_file():

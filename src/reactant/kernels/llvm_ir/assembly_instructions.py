@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from reactant.kernels.llvm_ir.assembly import NotKnown, Statement, bits, llvm_type
+from reactant.kernels.llvm_ir.assembly_statement import NotKnown, Statement, bits, llvm_type
 
 _TYPE = re.compile(r"pred|[bsuf](?:8|16|32|64)")
 _IGNORED_WORDS = frozenset((

@@ -16,6 +16,7 @@ from reactant.errors import UnsupportedError
 from reactant.kernels.form import assertions
 from reactant.kernels.llvm_ir import assembly, device_library
 from reactant.kernels.llvm_ir.device_library import Declared, Dim3
+from reactant.kernels.llvm_ir.signatures import split_arguments, type_of
 from reactant.support.records import dataclass
 
 LAYOUT = "e-i64:64-i128:128-f80:128-v16:16-v32:32-n8:16:32:64-S128"
@@ -251,31 +252,6 @@ def _declared(text: str) -> list[Declared]:
         arguments = tuple(type_of(a) for a in split_arguments(match[3]) if a != "...")
         found.append(Declared(name, type_of(match[1]), arguments))
     return found
-
-
-_KEYWORDS = re.compile(r"\b(noundef|signext|zeroext|noalias|nonnull|captures\([^)]*\)|readonly|writeonly|nocapture"
-                       r"|dso_local|local_unnamed_addr|unnamed_addr|range\([^)]*\)|align "
-                       r"\d+|returned|immarg|inreg|external|hidden"
-                       r"|dereferenceable\(\d+\)|dereferenceable_or_null\(\d+\))\s*")
-
-
-def type_of(parameter: str) -> str:
-    """The LLVM type of a parameter or result, without attributes and name."""
-    plain = _KEYWORDS.sub("", parameter.strip()).strip()
-    return re.sub(r"\s+%\S+$", "", plain).strip()
-
-
-def split_arguments(arguments: str) -> list[str]:
-    """A list of LLVM parameters or operands, cut at its outer commas."""
-    parts, depth, start = [], 0, 0
-    for i, c in enumerate(arguments):
-        depth += c in "([{<"
-        depth -= c in ")]}>"
-        if c == "," and depth == 0:
-            parts.append(arguments[start:i].strip())
-            start = i + 1
-    last = arguments[start:].strip()
-    return [*parts, last] if last else parts
 
 
 def _undeclared(text: str, known: set[str]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from reactant.errors import UnsupportedError
 from reactant.kernels.form.record import Buffer, KernelRecord
-from reactant.kernels.llvm_ir import cleanup
+from reactant.kernels.llvm_ir import cleanup, signatures
 from reactant.kernels.ptx import libdevice
 from reactant.support.records import dataclass
 
@@ -121,7 +121,7 @@ def _entry(record: KernelRecord, name: str) -> str:
     """
     found = re.search(rf"^define [^\n]*@{re.escape(cleanup.quoted(record.entry))}\((.*)\)[^()]*\{{$", record.llvm, re.M)
     assert found is not None
-    types = [cleanup.type_of(p) for p in cleanup.split_arguments(found[1])]
+    types = [signatures.type_of(p) for p in signatures.split_arguments(found[1])]
     written = [isinstance(p, Buffer) and p.written for p in record.parameters]
     formal = [f"ptr addrspace(1) {'' if w else 'noalias '}%p{i}" for i, w in enumerate(written)]
     formal += [f"ptr addrspace(1) %r{i}" for i, w in enumerate(written) if w]
@@ -212,7 +212,7 @@ def _declared(text: str) -> str:
     for result, name, arguments in _NVVM_CALL.findall(text):
         if name not in known:
             known.add(name)
-            types = ", ".join(a.split()[0] for a in cleanup.split_arguments(arguments))
+            types = ", ".join(a.split()[0] for a in signatures.split_arguments(arguments))
             text += f"declare {result} @{name}({types})\n"
     return text
 

@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reactant.kernels.launch.launch import Launchable
+from reactant.kernels.launch.launchable import Launchable
 from reactant.kernels.ways_in import clang
+from reactant.kernels.ways_in.cuda_source import compiled, language
 from reactant.kernels.ways_in.module_source import ModuleSource, NamedFunctions, SourceKernel
 from reactant.kernels.ways_in.numba_cuda import without_gpu
 
 __all__ = ["Module", "load", "without_gpu"]
 
-ARCHITECTURE = "sm_80"
 INSTANCE = "__reactant_instance_"
 """Variables that hold the addresses of instances of templates, which says what clang calls them."""
 
@@ -47,43 +47,12 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
     if name is not None and "<" in name and name not in wanted:
         wanted.append(name)
     text += "".join(f"\n__device__ void *{INSTANCE}{k} = (void *)&{name};" for k, name in enumerate(wanted))
-    flags = [*_language(compiler, toolkit), *clang.definitions(defines, folders), *options]
-    made = _compiled(flags, text, title, compiler)
+    flags = [*language(compiler, toolkit), *clang.definitions(defines, folders), *options]
+    made = compiled(flags, text, title, compiler)
     symbols = dict(re.findall(rf'^@{INSTANCE}(\d+) = .* ptr @("[^"]+"|[\w.$-]+)', made.text, re.MULTILINE))
     made.text = re.sub(rf"^@{INSTANCE}\d+ = .*\n", "", made.text, flags=re.MULTILINE)
     module = Module(made, lower, check, {_plain(wanted[int(k)]): s.strip('"') for k, s in symbols.items()})
     return module if name is None else module[name]
-
-
-def compiled(text: str, title: str, include: Sequence[str | os.PathLike] = ()) -> str:
-    """LLVM IR of CUDA C++ that other kernels are linked with."""
-    return _compiled([*_language(None, None), *clang.definitions((), include)], text, title, None).text
-
-
-def _language(compiler: str | os.PathLike | None, toolkit: str | os.PathLike | None) -> list[str]:
-    common = ["-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={ARCHITECTURE}", "-nocudalib"]
-    if toolkit is not None:
-        return [*common, f"--cuda-path={os.fspath(toolkit)}", "-Wno-unknown-cuda-version"]
-    return [*common, "-nocudainc", *clang.system_headers(compiler, True), f"-I{clang.HEADERS}", "-include",
-            "reactant_cuda.h"]
-
-
-def _compiled(flags: list[str], text: str, title: str, compiler: str | os.PathLike | None) -> ModuleSource:
-    """The first of a few dialects that the compiler accepts; the errors of the first where none is."""
-    standard = [] if any(f.startswith("-std=") for f in flags) else ["-std=gnu++17"]
-    try:
-        templates = [*flags, *standard, "-foffload-implicit-host-device-templates"]
-        llvm = clang.compile_to_llvm(templates, text, title, ".cu", compiler)
-    except clang.CompilationError as first:
-        for dialect in (standard, ["-std=gnu++14"]):
-            try:
-                llvm = clang.compile_to_llvm([*flags, *dialect], text, title, ".cu", compiler)
-                break
-            except clang.CompilationError:
-                continue
-        else:
-            raise first from None
-    return ModuleSource(llvm, title)
 
 
 def _plain(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from reactant.kernels.form.record import KernelRecord
-from reactant.kernels.launch.launch import Launchable
+from reactant.kernels.launch.launchable import Launchable
 from reactant.kernels.ways_in.debug_types import CFunction
 from reactant.kernels.ways_in.module_source import ModuleSource, NamedFunctions, SourceKernel
 

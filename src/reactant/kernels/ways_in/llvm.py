@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.kernels.llvm_ir import cleanup
+from reactant.kernels.llvm_ir import cleanup, signatures
 from reactant.kernels.ways_in.debug_types import CFunction, CType
 from reactant.kernels.ways_in.functions import FunctionModule
 from reactant.kernels.ways_in.module_source import ModuleSource
@@ -52,7 +52,7 @@ def _untyped(module: ModuleSource, symbol: str) -> CFunction:
     names = tuple(m[1].strip('"') if (m := re.search(r'%("[^"]+"|\S+)$', p)) else f"argument{i}"
                   for i, p in enumerate(parameters))
     return CFunction(symbol, symbol, "", 0, _type(cleanup.result_type(module.bodies[symbol])),
-                     tuple(_type(cleanup.type_of(p)) for p in parameters), names)
+                     tuple(_type(signatures.type_of(p)) for p in parameters), names)
 
 
 def _type(text: str) -> CType:

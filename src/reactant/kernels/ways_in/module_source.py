@@ -11,7 +11,7 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.kernels.launch.arguments import Argument, ArrayArgument, Operands, plain
-from reactant.kernels.llvm_ir import cleanup
+from reactant.kernels.llvm_ir import cleanup, signatures
 from reactant.kernels.ways_in.c_types import fill
 from reactant.kernels.ways_in.debug_types import CFunction, CType, DebugTypes
 from reactant.support.records import dataclass
@@ -102,7 +102,7 @@ class ModuleSource:
     def parameters(self, symbol: str) -> list[str]:
         """The LLVM parameters of a function."""
         head = self.bodies[symbol].split("\n", 1)[0]
-        return cleanup.split_arguments(head[head.index("(", head.index("@")) + 1:_closing(head)])
+        return signatures.split_arguments(head[head.index("(", head.index("@")) + 1:_closing(head)])
 
     def _initial(self, variable: GlobalVariable) -> np.ndarray:
         """The content that the source gives a variable."""

@@ -30,6 +30,7 @@ from reactant.kernels.launch.arguments import (
     TupleArgument,
 )
 from reactant.kernels.llvm_ir.cleanup import read_module
+from reactant.kernels.ways_in import cuda_source
 from reactant.support.records import dataclass
 
 COMPUTE_CAPABILITY = (8, 0)
@@ -152,8 +153,7 @@ def _linkable(file: Any) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _compiled_cuda(text: str, name: str, include: tuple[str, ...]) -> str:
-    from reactant.kernels.ways_in import cuda
-    return cuda.compiled(text, name, include)
+    return cuda_source.linked(text, name, include)
 
 
 def example(argument: Argument) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from reactant.frontends.arrays.tensor import Tensor, is_tensor
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import is_tracing
-from reactant.kernels.launch.launch import Configured, Launchable
+from reactant.kernels.launch.launchable import Configured, Launchable
 from reactant.kernels.ways_in.numba_cuda import kernel_of
 
 _registered: list[bool] = []
