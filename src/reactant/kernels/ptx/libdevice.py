@@ -15,8 +15,9 @@ from typing import Any
 
 from reactant.errors import UnsupportedError
 from reactant.kernels.form.record import KernelRecord
-from reactant.kernels.llvm_ir import cleanup, signatures
+from reactant.kernels.llvm_ir import cleanup
 from reactant.kernels.llvm_ir.device_library import LIBM
+from reactant.kernels.llvm_ir.signatures import split_arguments, type_of
 
 FILE = Path("nvvm", "libdevice", "libdevice.10.bc")
 
@@ -44,10 +45,10 @@ def named(text: str, record: KernelRecord) -> str:
         if short not in _FLOATS:
             raise UnsupportedError(f"The kernel '{record.name}' calls {name}: mathematics of vectors has no code for "
                                    f"NVIDIA's GPUs. Write it element by element.")
-        types = [signatures.type_of(a) for a in signatures.split_arguments(arguments)]
+        types = [type_of(a) for a in split_arguments(arguments)]
         text = re.sub(rf'^declare [^@\n]*@"?{re.escape(name)}"?\(.*\n', "", text, flags=re.M)
         text = re.sub(rf'@"?{re.escape(name)}"?(?=\()', f"@mathematics.{name}", text)
-        made[name] = _definition(f"mathematics.{name}", base, short, signatures.type_of(head), types)
+        made[name] = _definition(f"mathematics.{name}", base, short, type_of(head), types)
     for kind in dict.fromkeys(re.findall(r"@fmod\.(\w+|<[^>]*>)\(", text)):
         if kind not in _BY_TYPE:
             raise UnsupportedError(f"The kernel '{record.name}' takes remainders of vectors, which have no code for "

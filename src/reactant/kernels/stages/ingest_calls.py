@@ -6,16 +6,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from reactant.kernels.form import assertions
 from reactant.kernels.form.form import CALLS
 from reactant.kernels.llvm_ir.llvm_text import Instruction
 from reactant.kernels.llvm_ir.llvm_types import Type
 from reactant.kernels.stages.ingest_mathematics import bare_name, collective, mathematics, shifted
-
-if TYPE_CHECKING:
-    from reactant.kernels.stages.ingest import Ingest
+from reactant.kernels.stages.ingest_writer import IngestWriter
 
 INTEGER = {"smax": "maxsi", "smin": "minsi", "umax": "maxui", "umin": "minui"}
 IGNORED = re.compile(r"""llvm\.(assume|lifetime|dbg|donothing|experimental\.noalias\.scope|prefetch|sideeffect|
@@ -28,7 +25,7 @@ REFUSED = {"vprintf": "printf", "malloc": "dynamic allocation (malloc)", "free":
            "llvm.trap": "a trap", "__assertfail": "assert"}
 
 
-def call(at: Ingest, made: Instruction, results: list[str]) -> None:
+def call(at: IngestWriter, made: Instruction, results: list[str]) -> None:
     """Emit one call."""
     target = made.target
     if target.kind == "asm":
@@ -50,7 +47,7 @@ def call(at: Ingest, made: Instruction, results: list[str]) -> None:
     raise at.unsupported(REFUSED.get(name, f"the function {name}"))
 
 
-def elementwise(at: Ingest, made: Instruction, results: list[str], count: int) -> None:
+def elementwise(at: IngestWriter, made: Instruction, results: list[str], count: int) -> None:
     """A call on vectors, lane by lane (scalar operands are used by every lane)."""
     name = made.target.of
     for lane in range(count):
@@ -74,7 +71,7 @@ def elementwise(at: Ingest, made: Instruction, results: list[str], count: int) -
 AXES = {"tid": "gpu.thread_id", "ctaid": "gpu.block_id"}
 
 
-def special_register(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def special_register(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     register, axis = match[1], match[2]
     sizes = {"ntid": at.record.block, "nctaid": at.record.grid}
     kind = made.type.mlir()
@@ -89,7 +86,7 @@ def special_register(at: Ingest, made: Instruction, results: list[str], match: r
         at.alias(results, [lane_register(at, register)])
 
 
-def thread_number(at: Ingest) -> str:
+def thread_number(at: IngestWriter) -> str:
     """The thread's number in the block, as i32."""
     total = ""
     for axis, size in reversed(list(zip("xyz", at.record.block, strict=True))):
@@ -102,7 +99,7 @@ def thread_number(at: Ingest) -> str:
     return total
 
 
-def lane_register(at: Ingest, register: str) -> str:
+def lane_register(at: IngestWriter, register: str) -> str:
     """laneid, warpid, nwarpid and the lane masks, as i32."""
     thread, width = thread_number(at), at.constant(32, "i32")
     if register == "warpid":
@@ -121,11 +118,11 @@ def lane_register(at: Ingest, register: str) -> str:
     return masks.get(which) or at.op("arith.xori", [{"gt": through, "ge": below}[which], ones], "i32")
 
 
-def barrier(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def barrier(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     at.emit(None, "gpu.barrier")
 
 
-def own_collective(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def own_collective(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """The operations of `record.OPERATIONS`: same name, same operands."""
     name = made.target.of
     operands = [(at.scalar(o), o[0].mlir()) for o in made.operands]
@@ -135,7 +132,7 @@ def own_collective(at: Ingest, made: Instruction, results: list[str], match: re.
     collective(at, name, operands, result, results[0] if results else ("" if result else None))
 
 
-def assertion(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def assertion(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """A thread is here that must not be."""
     place = at.module.place(made.location)
     message = assertions.message_of(made.target.of, at.record.name, place)
@@ -144,17 +141,17 @@ def assertion(at: Ingest, made: Instruction, results: list[str], match: re.Match
     at.emit(None, f'cf.assert {at.constant(0, "i1")}, "{escaped}"')
 
 
-def own_shuffle(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def own_shuffle(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     _, value, lane, width = (at.scalar(o) for o in made.operands)
     shuffle(at, match[1], value, made.operands[1][0].mlir(), lane, width, results)
 
 
-def shuffle(at: Ingest, mode: str, value: str, kind: str, lane: str, width: str, results: list[str]) -> None:
+def shuffle(at: IngestWriter, mode: str, value: str, kind: str, lane: str, width: str, results: list[str]) -> None:
     names = [*results, *(at.fresh() for _ in range(2 - len(results)))]
     at.emit(f"{names[0]}, {names[1]}", f"gpu.shuffle {mode} {value}, {lane}, {width} : {kind}")
 
 
-def nvvm_shuffle(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def nvvm_shuffle(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """llvm.nvvm.shfl.sync.<mode>.<type>[p](mask, value, lane, clamp), and Numba's with the mode as a number."""
     operands = list(made.operands)
     mode = {"bfly": "xor"}.get(match[1] or "", match[1])
@@ -169,20 +166,20 @@ def nvvm_shuffle(at: Ingest, made: Instruction, results: list[str], match: re.Ma
     shuffle(at, mode, at.scalar(operands[1]), operands[1][0].mlir(), at.scalar(operands[2]), width, results)
 
 
-def nvvm_vote(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def nvvm_vote(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     mask, predicate = (at.scalar(o) for o in made.operands[:2])
     name = f"reactant.vote.{match[1]}"
     collective(at, name, [(mask, "i32"), (predicate, "i1")], "i32" if match[1] == "ballot" else "i1", results[0])
 
 
-def nvvm_match(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def nvvm_match(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     mask, value = (at.scalar(o) for o in made.operands[:2])
     collective(at, f"reactant.match.{match[1]}.{match[2]}", [(mask, "i32"), (value, match[2])], "i32", results[0])
     if len(results) == 2:
         at.op("arith.cmpi ne,", [results[0], at.constant(0, "i32")], "i32", results[1])
 
 
-def nvvm_barrier_reduction(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def nvvm_barrier_reduction(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     kind, _ = made.operands[-1]
     predicate = at.scalar(made.operands[-1])
     if kind.count == 1:
@@ -195,26 +192,26 @@ def nvvm_barrier_reduction(at: Ingest, made: Instruction, results: list[str], ma
         at.op("arith.cmpi ne,", [target, at.constant(0, "i32")], "i32", results[0])
 
 
-def warp_barrier(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def warp_barrier(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     mask = at.scalar(made.operands[0]) if made.operands else at.constant(-1, "i32")
     collective(at, "reactant.barrier.warp", [(mask, "i32")], "", None)
 
 
-def active_mask(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def active_mask(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     collective(at, "reactant.activemask", [], "i32", results[0])
 
 
-def grid_handle(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def grid_handle(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     at.alias(results, [at.constant(0, made.type.mlir())])
 
 
-def grid_barrier(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def grid_barrier(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     collective(at, "reactant.barrier.grid", [], "", None)
     if results:
         at.alias(results, [at.constant(0, made.type.mlir())])
 
 
-def assembly(at: Ingest, made: Instruction, results: list[str]) -> None:
+def assembly(at: IngestWriter, made: Instruction, results: list[str]) -> None:
     """Inline PTX with a meaning of its own."""
     code = made.target.of[0].replace("\\09", " ").strip().rstrip(";").strip()
     if register := re.fullmatch(r"mov\.[us]32 +\$0, *%+(laneid|warpid|nwarpid|lanemask_(?:eq|lt|le|gt|ge))", code):
@@ -230,24 +227,24 @@ def assembly(at: Ingest, made: Instruction, results: list[str]) -> None:
 
 # -- integers
 
-def integer_minimum(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def integer_minimum(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     kinds = made.type.elements()
     left, right = (at.scalars(o) for o in made.operands)
     for result, a, b, (t, _) in zip(results, left, right, kinds, strict=True):
         at.op(f"arith.{INTEGER[match[1]]}", [a, b], t.mlir(), result)
 
 
-def absolute(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def absolute(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     for result, a, (t, _) in zip(results, at.scalars(made.operands[0]), made.type.elements(), strict=True):
         at.op("math.absi", [a], t.mlir(), result)
 
 
-def count_bits(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def count_bits(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     for result, a, (t, _) in zip(results, at.scalars(made.operands[0]), made.type.elements(), strict=True):
         at.op(f"math.{match[1]}", [a], t.mlir(), result)
 
 
-def permuted(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def permuted(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """bswap and bitreverse: halves swapped, then the halves of those... of the next power of two of bits, at the top of
     which the result of fewer bits then is."""
     count = made.type.count
@@ -269,7 +266,7 @@ def permuted(at: Ingest, made: Instruction, results: list[str], match: re.Match)
     at.alias(results, [value])
 
 
-def funnel(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def funnel(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """fshl(a, b, s): the high half of (a:b) << s; fshr: the low half of (a:b) >> s. s modulo the width."""
     kind, width = made.type.mlir(), made.type.count
     a, b, amount = (at.scalar(o) for o in made.operands)
@@ -287,7 +284,7 @@ def funnel(at: Ingest, made: Instruction, results: list[str], match: re.Match) -
     at.op("arith.ori", [high, low], kind, results[0])
 
 
-def overflowing(at: Ingest, name: str, a: str, b: str, kind: Type) -> tuple[str, str]:
+def overflowing(at: IngestWriter, name: str, a: str, b: str, kind: Type) -> tuple[str, str]:
     """(result, whether it overflowed) of sadd, uadd, ssub, usub, smul, umul."""
     text, zero = kind.mlir(), at.constant(0, kind.mlir())
     if name in ("smul", "umul"):
@@ -306,12 +303,12 @@ def overflowing(at: Ingest, name: str, a: str, b: str, kind: Type) -> tuple[str,
     return result, at.op("arith.cmpi slt,", [both, zero], text)
 
 
-def with_overflow(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def with_overflow(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     a, b = (at.scalar(o) for o in made.operands)
     at.alias(results, list(overflowing(at, match[1], a, b, made.operands[0][0])))
 
 
-def saturating(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def saturating(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     kind = made.type
     a, b = (at.scalar(o) for o in made.operands)
     value, over = overflowing(at, match[1], a, b, kind)
@@ -325,7 +322,7 @@ def saturating(at: Ingest, made: Instruction, results: list[str], match: re.Matc
     at.op("arith.select", [over, limit, value], kind.mlir(), results[0])
 
 
-def float_to_saturated(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def float_to_saturated(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """fptosi.sat, fptoui.sat: NaN is 0, beyond the limits is the limit."""
     source, kind = made.operands[0][0].mlir(), made.type
     x, width, signed = at.scalar(made.operands[0]), made.type.count, match[1] == "s"
@@ -339,13 +336,13 @@ def float_to_saturated(at: Ingest, made: Instruction, results: list[str], match:
     at.op("arith.select", [nan, at.constant(0, kind.mlir()), value], kind.mlir(), results[0])
 
 
-def product_high(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def product_high(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     sign = "u" if match[1].startswith("u") or match[1].endswith(("ui", "ull")) else "s"
     a, b = (at.scalar(o) for o in made.operands)
     at.emit(f"{at.fresh()}, {results[0]}", f"arith.mul{sign}i_extended {a}, {b} : {made.type.mlir()}")
 
 
-def memory_intrinsic(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def memory_intrinsic(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """memcpy, memmove, memset of a constant number of bytes stay LLVM's; `pointers` writes them out."""
     pointers = [(at.scalar(o), o[0].mlir()) for o in made.operands[:2]]
     length = at.scalar(made.operands[2])
@@ -356,11 +353,11 @@ def memory_intrinsic(at: Ingest, made: Instruction, results: list[str], match: r
     at.emit(None, f'"llvm.intr.{match[1]}"({a}, {b}, {length}) <{{isVolatile = false}}> : ({ta}, {tb}, i64) -> ()')
 
 
-def constant_answer(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def constant_answer(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     at.alias(results, [at.constant(-1 if match[1] == "objectsize" else 0, made.type.mlir())])
 
 
-def float_class(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def float_class(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """llvm.is.fpclass: which of ten classes, as bits of a mask, x belongs to."""
     kind, mask = made.operands[0][0], made.operands[1][1].of
     text, x = kind.mlir(), at.scalar(made.operands[0])
@@ -395,7 +392,7 @@ def float_class(at: Ingest, made: Instruction, results: list[str], match: re.Mat
     at.alias(results, [answer])
 
 
-def vector_reduction(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def vector_reduction(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """llvm.vector.reduce.*"""
     name = {"add": "arith.addi", "mul": "arith.muli", "and": "arith.andi", "or": "arith.ori", "xor": "arith.xori",
             "smax": "arith.maxsi", "smin": "arith.minsi", "umax": "arith.maxui", "umin": "arith.minui",
@@ -407,7 +404,7 @@ def vector_reduction(at: Ingest, made: Instruction, results: list[str], match: r
     at.alias(results, [total])
 
 
-def first_element(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def first_element(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """llvm.experimental.cttz.elts: the number of the first element that is not zero, their count if all are."""
     names, kind = at.scalars(made.operands[0]), made.operands[0][0].parts[0].mlir()
     answer = at.constant(len(names), made.type.mlir())
@@ -417,12 +414,12 @@ def first_element(at: Ingest, made: Instruction, results: list[str], match: re.M
     at.alias(results, [answer])
 
 
-def reinterpretation(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def reinterpretation(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """__nv_float_as_int and the like."""
     at.reinterpret(at.scalar(made.operands[0]), made.operands[0][0], made.type, results[0])
 
 
-def conversion(at: Ingest, made: Instruction, results: list[str], match: re.Match) -> None:
+def conversion(at: IngestWriter, made: Instruction, results: list[str], match: re.Match) -> None:
     """__nv_double2int_rz and the like: <source>2<target>_<rounding>."""
     source, target, mode = match[1], match[2], match[3]
     x, old, new = at.scalar(made.operands[0]), made.operands[0][0], made.type
@@ -438,7 +435,7 @@ def conversion(at: Ingest, made: Instruction, results: list[str], match: re.Matc
         at.op(f"arith.fpto{'u' if unsigned else 's'}i", [x], f"{old.mlir()} to {new.mlir()}", results[0])
 
 
-Handler = Callable[["Ingest", Instruction, list[str], re.Match], None]
+Handler = Callable[[IngestWriter, Instruction, list[str], re.Match], None]
 HANDLERS: list[tuple[re.Pattern, Handler]] = [(re.compile(pattern), handler) for pattern, handler in [
     (r"llvm\.nvvm\.read\.ptx\.sreg\.(tid|ctaid|ntid|nctaid)\.([xyz])", special_register),
     (r"llvm\.nvvm\.read\.ptx\.sreg\.(warpsize|laneid|warpid|nwarpid|lanemask\.\w\w)()", special_register),

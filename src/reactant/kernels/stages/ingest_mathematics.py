@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from reactant.kernels.form.form import CALLS
 from reactant.kernels.llvm_ir.llvm_text import Instruction
-
-if TYPE_CHECKING:
-    from reactant.kernels.stages.ingest import Ingest
+from reactant.kernels.stages.ingest_writer import IngestWriter
 
 UNARY = {name: f"math.{name}" for name in
          "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log log2 log10 log1p sqrt cbrt "
@@ -29,7 +26,7 @@ BINARY = {"pow": "math.powf", "fast_pow": "math.powf", "atan2": "math.atan2", "c
 ROUNDING = re.compile(r"_r[nzudm]i?$")
 
 
-def collective(at: Ingest, name: str, operands: list[tuple[str, str]], result: str, target: str | None) -> None:
+def collective(at: IngestWriter, name: str, operands: list[tuple[str, str]], result: str, target: str | None) -> None:
     """A call of one of `form.CALLS` with (name, type) operands; result is a type or nothing."""
     types = ", ".join(k for _, k in operands)
     at.used_calls[name] = f"({types})" + (f" -> {result}" if result else "")
@@ -37,7 +34,7 @@ def collective(at: Ingest, name: str, operands: list[tuple[str, str]], result: s
     at.emit(target, text)
 
 
-def shifted(at: Ingest, name: str, a: str, amount: int, kind: str) -> str:
+def shifted(at: IngestWriter, name: str, a: str, amount: int, kind: str) -> str:
     return at.op(f"arith.{name}", [a, at.constant(amount, kind)], kind)
 
 
@@ -56,7 +53,7 @@ def bare_name(name: str) -> str:
     return name
 
 
-def mathematics(at: Ingest, made: Instruction, results: list[str], name: str) -> bool:
+def mathematics(at: IngestWriter, made: Instruction, results: list[str], name: str) -> bool:
     """Emit a mathematical function of floats; False if its name is not known."""
     if not made.operands or made.type.kind == "void" and name not in MORE:
         return False
@@ -95,7 +92,7 @@ ROUNDED = {"fadd": "arith.addf", "dadd": "arith.addf", "fsub": "arith.subf", "ds
 class Arithmetic:
     """Float operations of one type, for the formulas of `MORE`."""
 
-    def __init__(self, at: Ingest, kind: str):
+    def __init__(self, at: IngestWriter, kind: str):
         self.at, self.kind = at, kind
 
     def number(self, value: float) -> str:
