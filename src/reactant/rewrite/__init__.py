@@ -32,8 +32,9 @@ A rule lives in the module of its root op's family (`simplify/<family>.py`); dec
 * Every rule is tested by tests/rewrite/test_self.py from `example=` (equations need none; MLIR text is fine too): it
   must fire, verify, and agree bit for bit on ordinary and special values. `counter=` is an instance that must not fire.
 """
+from reactant.rewrite.declare import equations, rewrite
 from reactant.rewrite.driver import Memory, NotConverged, NotConvergedWarning, RewriteError, RuleSet, pure
-from reactant.rewrite.pattern import constant, equations, match, named, once, one_of, rest, rewrite, splat, variables
+from reactant.rewrite.pattern import constant, match, named, once, one_of, rest, splat, variables
 from reactant.rewrite.report import Report
 from reactant.rewrite.site import (
     CHANGED,

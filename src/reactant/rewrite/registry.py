@@ -3,10 +3,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from reactant.rewrite.pattern import Rule
+from reactant.rewrite.pattern import Rule
 
 _rules: dict[str, Rule] = {}
 
