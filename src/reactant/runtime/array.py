@@ -151,7 +151,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self.edit(lambda whole: setattr(whole, "imag", _host(value)))
 
     @property
-    def flat(self) -> Flat:
+    def flat(self) -> Flat[DeviceArray]:
         """The elements one after the other, in row-major order; to read and to write."""
         return Flat(self)
 

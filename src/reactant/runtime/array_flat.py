@@ -2,21 +2,43 @@
 and `x.flags`."""
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from reactant.runtime.array import DeviceArray
+
+class Whole(Protocol):
+    """What this file asks of a device array."""
+
+    _writeable: bool
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def dtype(self) -> np.dtype: ...
+
+    def ravel(self) -> Self: ...
+
+    def copy(self) -> Self: ...
+
+    def edit(self, change: Callable[[np.ndarray], Any]) -> None: ...
+
+    def _shadow(self) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def __getitem__(self, index: Any) -> Any: ...
 
 
-class Flat:
+A = TypeVar("A", bound=Whole)
+
+
+class Flat(Generic[A]):
     """The elements of `base` one after the other; what is assigned to them is written into it."""
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, base: DeviceArray) -> None:
+    def __init__(self, base: A) -> None:
         self.base = base
         self._elements: Iterator[Any] = iter(np.asarray(base).flat)
 
@@ -47,7 +69,7 @@ class Flat:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.asarray(self.base).reshape(-1).astype(dtype or self.base.dtype)
 
-    def copy(self) -> DeviceArray:
+    def copy(self) -> A:
         """The elements as a flat array of their own."""
         return self.base.ravel().copy()
 
@@ -55,7 +77,7 @@ class Flat:
 class Flags:
     """NumPy's flags of a device array, of which `writeable` can be set to False."""
 
-    def __init__(self, array: DeviceArray) -> None:
+    def __init__(self, array: Whole) -> None:
         object.__setattr__(self, "_array", array)
 
     def _now(self) -> np.flagsobj:
