@@ -14,13 +14,9 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from jaxlib.mlir import ir
-
-if TYPE_CHECKING:
-    from reactant.native.emission import Function
-    from reactant.native.layout import Memory
 
 VARIABLE = "REACTANT_NATIVE_CHECKS"
 PARTS = ("i64", "i64", "i64")
@@ -105,6 +101,27 @@ done:
 }}"""
 
 
+class Numbers(Protocol):
+    """The module that is being written: what numbers stand for in its messages."""
+
+    def status_of(self, message: str) -> int: ...
+
+    def buffer_of(self, name: str) -> int: ...
+
+
+class Writer(Protocol):
+    """The function that is being written."""
+
+    body: list[str]
+
+    @property
+    def module(self) -> Numbers: ...
+
+    def fresh(self, prefix: str = "t") -> str: ...
+
+    def let(self, text: str) -> str: ...
+
+
 def wanted() -> bool:
     """Whether native code that is made now is to be checked."""
     return os.environ.get(VARIABLE, "") not in ("", "0")
@@ -125,7 +142,7 @@ def writing(checked: bool) -> Iterator[None]:
         _checked.reset(token)
 
 
-def of_new(f: Function, pointer: str, nbytes: str, name: str, lines: list[str] | None = None) -> tuple[str, ...]:
+def of_new(f: Writer, pointer: str, nbytes: str, name: str, lines: list[str] | None = None) -> tuple[str, ...]:
     """The bounds of a buffer that begins at `pointer`. lines: where the pointer is defined, if not here (what is made
     at the function's entry may be used from anywhere)."""
     if not active():
@@ -136,11 +153,12 @@ def of_new(f: Function, pointer: str, nbytes: str, name: str, lines: list[str] |
     return begin, end, str(f.module.buffer_of(name))
 
 
-def inside(f: Function, place: Memory, pointer: str, nbytes: str, op: ir.Operation) -> str:
-    """The pointer of an access by `op`, or in checked code one that is certainly inside of something."""
+def inside(f: Writer, limits: Sequence[str], pointer: str, nbytes: str, op: ir.Operation) -> str:
+    """The pointer of an access by `op`, or in checked code one that is certainly inside of something. limits: those of
+    the memref, as `of_new` gives them."""
     if not active():
         return pointer
-    begin, end, buffer = place.bounds
+    begin, end, buffer = limits
     status = f.module.status_of(f"{op.name} outside its buffer{line_of(op)}")
     return f.let(f"call ptr @reactant.inside(ptr %rt, ptr {pointer}, i64 {nbytes}, i64 {begin}, i64 {end}, "
                  f"i64 {buffer}, i32 {status})")

@@ -382,7 +382,7 @@ def _rows(f: Function, op: ir.Operation, count: str, number: int = 0) -> tuple[s
     if not bounds.active():
         return place.pointer, count
     nbytes = f.let(f"mul i64 {count}, {layout.nbytes(layout.in_memory(place.layout.number))}")
-    found = bounds.inside(f, place, place.pointer, nbytes, op)
+    found = bounds.inside(f, place.bounds, place.pointer, nbytes, op)
     return found, f.let(f"select i1 {f.let(f'icmp eq ptr {found}, {place.pointer}')}, i64 {count}, i64 0")
 
 
@@ -395,7 +395,7 @@ def _call_blas(f: Function, op: ir.Operation, callee: str) -> None:
     if bounds.active():
         for place, span in zip(memories, spans, strict=True):
             nbytes = layout.nbytes(layout.in_memory(place.layout.number)) * (2 if place.layout.is_complex else 1)
-            found = bounds.inside(f, place, place.pointer, f.let(f"mul i64 {span}, {nbytes}"), op)
+            found = bounds.inside(f, place.bounds, place.pointer, f.let(f"mul i64 {span}, {nbytes}"), op)
             fine = f.fresh("inside")
             f.branch_if(f.let(f"icmp eq ptr {found}, {place.pointer}"), fine, after)
             f.start(fine)

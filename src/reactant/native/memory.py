@@ -60,7 +60,7 @@ def address(f: Function, place: layout.Memory, offset: str) -> str:
 def element(f: Function, place: layout.Memory, offset: str, op: ir.Operation) -> str:
     """The address of an element that `op` reads or writes."""
     width = layout.nbytes(layout.in_memory(place.layout.number)) * (1 + place.layout.is_complex)
-    return bounds.inside(f, place, address(f, place, offset), str(width), op)
+    return bounds.inside(f, place.bounds, address(f, place, offset), str(width), op)
 
 
 def access_note(f: Function, pointer: str, stores: bool) -> str:

@@ -7,15 +7,12 @@ In a turn the two are different objects, and neither is a third one: what LLVM c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from jaxlib.mlir import ir
 
 from reactant.native import layout
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.native.emission import Function
 
 
 @dataclass
@@ -25,7 +22,14 @@ class Exchange:
     objects: frozenset[str]
 
 
-def meet(f: Function, one: str | None, other: str | None) -> bool:
+class Pointers(Protocol):
+    """What is known of the pointers of a function that is being written."""
+
+    roots: dict[str, str]
+    exchanges: dict[str, Exchange]
+
+
+def meet(f: Pointers, one: str | None, other: str | None) -> bool:
     """Whether two roots of pointers (None or "": not known) may be the same object."""
     if not one or not other or one == other:
         return True
@@ -35,12 +39,12 @@ def meet(f: Function, one: str | None, other: str | None) -> bool:
     return not _objects(f, one).isdisjoint(_objects(f, other))
 
 
-def _objects(f: Function, root: str) -> frozenset[str]:
+def _objects(f: Pointers, root: str) -> frozenset[str]:
     exchange = f.exchanges.get(root)
     return frozenset((root,)) | (exchange.objects if exchange is not None else frozenset())
 
 
-def note_exchange(f: Function, op: ir.Operation, names: Sequence[str], operands: Sequence[str]) -> None:
+def note_exchange(f: Pointers, op: ir.Operation, names: Sequence[str], operands: Sequence[str]) -> None:
     """Give the pointers that an `scf.while` carries roots, where it only changes their places. names, operands: the
     parts of what it carries and of what it begins with."""
     before = op.regions[0].blocks[0]
@@ -57,7 +61,7 @@ def note_exchange(f: Function, op: ir.Operation, names: Sequence[str], operands:
         f.exchanges[name] = exchange
 
 
-def _may_be_one(f: Function, roots: list[str]) -> bool:
+def _may_be_one(f: Pointers, roots: list[str]) -> bool:
     return any(meet(f, a, b) for k, a in enumerate(roots) for b in roots[:k])
 
 
