@@ -15,7 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.blocks import Demand
-from reactant.communication.planning import Box, Plan
+from reactant.communication.plan import Box, Plan
 from reactant.ir.types import dtype_of
 
 SOURCE, READERS = 0, 1

@@ -2,19 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
+from reactant.communication.axes import Tie
 from reactant.communication.blocks import Demand, Grid
+from reactant.communication.emission import Part
+from reactant.communication.local_program import LocalProgram
+from reactant.communication.plan import Plan
 from reactant.errors import ReactantError
 from reactant.ir.types import shape_of
-
-if TYPE_CHECKING:
-    from reactant.communication.axes import Tie
-    from reactant.communication.emission import Part
-    from reactant.communication.local_program import LocalProgram
-    from reactant.communication.planning import Plan
 
 
 class NotPartitioned(ReactantError, NotImplementedError):

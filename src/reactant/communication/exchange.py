@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant.communication.blocks import Demand, Grid, Span, positions
 from reactant.communication.emission import Part, Writer, between, cut
 from reactant.communication.messages import FROM_ONE, Round, rounds, steps, told_to_all
-from reactant.communication.planning import Box, Plan, part_of
+from reactant.communication.plan import Box, Plan, part_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.support.records import dataclass

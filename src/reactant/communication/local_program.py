@@ -7,14 +7,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.blocks import Grid
-from reactant.communication.declare import rule_of
 from reactant.communication.emission import Part, Writer, cut
 from reactant.communication.exchange import Moving, exchange, gathered
-from reactant.communication.planning import Box, Plan, part_of, whole, within
+from reactant.communication.plan import Box, Plan, part_of, whole, within
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
-from reactant.loopnests.choice.worth import HOLDERS
 from reactant.support.records import dataclass
 
 
@@ -138,42 +136,19 @@ class LocalProgram:
         return self.clone(op, [*inputs, *inits], [shape_of(x)[1:] for x in inputs],
                           {"dimensions": attr.integers((0,))})
 
-    def write_block(self, block: ir.Block) -> None:
-        """Write the ops of a block; values that are moved are exchanged together, as many as can be."""
-        levels = Levels(self.plan, block)
-        for k, written in enumerate(levels.ops):
-            if k == 0:
-                for argument in block.arguments:
-                    if argument in self.parts and not self.plan.of(argument).moved:
-                        self._gather(argument)
-            for op in written:
-                self._write(op)
-            self._finish([*(block.arguments if k == 0 else ()), *(r for op in written for r in op.results)])
-
-    def _finish(self, values: Sequence[ir.Value]) -> None:
+    def finish(self, values: Sequence[ir.Value]) -> None:
         """Exchange and gather what is wanted so of values that have been written."""
         own = [v for v in values if v not in self.plan.axes.same and v in self.parts]
         moved = [v for v in own if self.plan.of(v).moved]
         self._exchange(moved)
         for value in moved:
-            self._gather(value)
+            self.gather(value)
 
-    def _gather(self, value: ir.Value) -> None:
+    def gather(self, value: ir.Value) -> None:
         everything = whole(shape_of(value))     # with what has been exchanged along other dimensions
         part = next((p for b, p in self.sections.get(value, ()) if b == everything), self.parts[value])
         for dimensions in self.plan.of(value).gathered:
             self.whole[value, dimensions] = gathered(self.w, self.plan, value, part, dimensions)
-
-    def _write(self, op: ir.Operation) -> None:
-        asked = [r not in self.plan.axes.same and self.plan.of(r).demand is not None for r in op.results]
-        if not any(asked) and len(op.results):
-            return
-        with op.location:
-            for result, part in zip(op.results, rule_of(op).emit(self, op), strict=True):
-                if result not in self.plan.axes.same:
-                    self.parts[result] = part
-                    if self.plan.of(result).demand is not None and not self.plan.of(result).moved:
-                        self._gather(result)
 
     def _exchange(self, values: Sequence[ir.Value]) -> None:
         moving, reasons = [], []
@@ -190,41 +165,6 @@ class LocalProgram:
         with ir.Location.fused(reasons) if reasons else ir.Location.unknown():
             for each, part in zip(moving, exchange(self.w, self.plan, moving), strict=True):
                 self.sections.setdefault(each.value, []).append((each.box, part))
-
-
-class Levels:
-    """The ops of a block in the order in which they are written: those that need no exchange, those that need one..."""
-
-    def __init__(self, plan: Plan, block: ir.Block) -> None:
-        self.plan = plan
-        self.level: dict[ir.Value, int] = {}
-        self.ops: list[list[ir.Operation]] = [[]]
-        for argument in block.arguments:
-            self.level[argument] = 0
-        for each in block.operations:
-            op = each.operation
-            if op.name in ("stablehlo.return", "func.return"):
-                continue
-            level = max((self._after(v, op) for v in self._read(op)), default=0)
-            while len(self.ops) <= level:
-                self.ops.append([])
-            self.ops[level].append(op)
-            for result in op.results:
-                self.level[result] = level
-
-    def _read(self, op: ir.Operation) -> set[ir.Value]:
-        """What an op reads: some rules read what their operands are parts of."""
-        asked = self.plan.asked.get(op.results[0], set()) if len(op.results) else set()
-        return {*op.operands, *modules.captured(op), *asked}
-
-    def _after(self, value: ir.Value, reader: ir.Operation) -> int:
-        value = self.plan.axes.resolved(value)
-        if value not in self.level:
-            return 0
-        waits = self.plan.of(value).moved and (len(reader.regions) > 0 and reader.name in HOLDERS
-                                               or not len(reader.results)
-                                               or (reader.results[0], value) in self.plan.beyond)
-        return self.level[value] + waits
 
 
 def boxed(x: ir.Value, box: Sequence[tuple[int, int] | None]) -> ir.Value:

@@ -13,15 +13,18 @@ from jaxlib.mlir import ir
 
 import reactant.communication.rules  # noqa: F401 - declares the rules
 from reactant.communication.automatic import Partitioned, even
-from reactant.communication.axes import Axes, propagate, terminator
+from reactant.communication.axes import Axes, terminator
 from reactant.communication.blocks import Grid
 from reactant.communication.cuts import best_plan
 from reactant.communication.declare import NotPartitioned
 from reactant.communication.emission import Part, Writer
 from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted
+from reactant.communication.plan import Plan, Wanted
+from reactant.communication.planning import place_block, plan_block
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.communication.strict import Watching, require_divided
+from reactant.communication.tied import propagate
+from reactant.communication.writing import write_block
 from reactant.ir import attributes as attr
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
@@ -114,7 +117,7 @@ def _written(plan: Plan, block: ir.Block, taken: Sequence[Sharding], results: Se
                 grids = at_rest(mesh, sharding, shape_of(argument))
                 program.parts[argument] = Part(value, tuple(
                     grids[d].begin if d in grids else None for d in range(len(shape_of(argument)))))
-            program.write_block(block)
+            write_block(program, block)
             found = []
             for value, sharding in zip(returned, results, strict=True):
                 windows = {d: Window(g.begin, g.block, g.axes)
@@ -143,11 +146,11 @@ def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Shar
     plan = kind(mesh, axes, frozenset(moved))
     for argument in block.arguments:
         plan.place(argument, plan.at_rest(argument))
-    plan.place_block(block)
+    place_block(plan, block)
     for value, sharding in zip(terminator(block).operands, results, strict=True):
         plan.need(value, plan.everyone, {d: Wanted(g.owned(shape_of(value)[d]), g)
                                          for d, g in at_rest(mesh, sharding, shape_of(value)).items()})
-    plan.plan_block(block)
+    plan_block(plan, block)
     plan.settle_arguments(block)
     return plan
 

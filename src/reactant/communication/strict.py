@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.communication.declare import NotPartitioned
-from reactant.communication.planning import Box, Plan, Wanted
+from reactant.communication.plan import Box, Plan, Wanted
 from reactant.errors import ShardingError
 from reactant.ir import ops
 from reactant.ir.locations import file_and_line
@@ -39,8 +39,8 @@ class Watching(Plan):
         super().need(value, where, wanted, cyclic, box)
         gathered = frozenset(d for d, g in self.divided(value).items()
                              if d not in wanted or wanted[d].grid.axes != g.axes)
-        if gathered and not self._probing:
-            self.gathers.append(Gather(value, gathered, self._reader, self.reading))
+        if gathered and not self.probing:
+            self.gathers.append(Gather(value, gathered, self.reader, self.reading))
 
 
 def require_divided(plan: Watching, results: Sequence[ir.Value], asked: Collection[int]) -> None:

@@ -10,7 +10,9 @@ from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, alike, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram, Window, owned_window
-from reactant.communication.planning import Plan, Wanted
+from reactant.communication.plan import Plan, Wanted
+from reactant.communication.planning import place_block, plan_block
+from reactant.communication.writing import write_block
 from reactant.ir import creation
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 
@@ -54,8 +56,8 @@ class While(Rule):
                      for g, r in zip(plan.grids(op.operands[k]), rest, strict=True)]
             for value in (condition.arguments[k], body.arguments[k], op.results[k]):
                 plan.place(value, list(grids))
-        plan.place_block(condition)
-        plan.place_block(body)
+        place_block(plan, condition)
+        place_block(plan, body)
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         return plan.grids(result)[dimension]
@@ -68,7 +70,7 @@ class While(Rule):
             want_owned(plan, terminator(body).operands[k], op.results[k])
         plan.need(terminator(condition).operands[0], plan.everyone, {})
         for block in (condition, body):
-            plan.plan_block(block)
+            plan_block(plan, block)
             plan.settle_arguments(block)
         for k in self.carried(plan, op):
             want_owned(plan, op.operands[k], op.results[k])
@@ -86,7 +88,7 @@ class While(Rule):
             for k, argument, result in zip(carried, block.arguments, results, strict=True):
                 program.parts[inner.arguments[k]] = part_owned(plan, result, argument)
             with ir.InsertionPoint(block):
-                program.write_block(inner)
+                write_block(program, inner)
                 if len(returned) == 1 and region == made.regions[0]:
                     given = [program.view(returned[0], {}, plan.everyone)]
                 else:
@@ -144,7 +146,7 @@ class Branch(Rule):
 
     def enter(self, plan: Plan, op: ir.Operation) -> None:
         for region in op.regions:
-            plan.place_block(region.blocks[0])
+            place_block(plan, region.blocks[0])
 
     def grid(self, plan: Plan, op: ir.Operation, result: ir.Value, dimension: int) -> Grid | None:
         k = list(op.results).index(result)
@@ -163,7 +165,7 @@ class Branch(Rule):
             block = region.blocks[0]
             for value, result in zip(terminator(block).operands, op.results, strict=True):
                 want_owned(plan, value, result)
-            plan.plan_block(block)
+            plan_block(plan, block)
         plan.need(op.operands[0], plan.everyone, {})
 
     def emit(self, program: LocalProgram, op: ir.Operation) -> Sequence[Part]:
@@ -175,7 +177,7 @@ class Branch(Rule):
         for region, old in zip(made.regions, op.regions, strict=True):
             inner = old.blocks[0]
             with ir.InsertionPoint(region.blocks.append()):
-                program.write_block(inner)
+                write_block(program, inner)
                 creation.create("stablehlo.return", [], [
                     program.view(v, w, plan.everyone)
                     for v, w in zip(terminator(inner).operands, windows, strict=True)])

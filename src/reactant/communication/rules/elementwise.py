@@ -10,7 +10,7 @@ from reactant.communication.blocks import Demand, Grid
 from reactant.communication.declare import Rule, alike, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram
-from reactant.communication.planning import Plan, wanted_like
+from reactant.communication.plan import Plan, wanted_like
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 

@@ -11,7 +11,7 @@ from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Plan, Wanted, wanted_like
+from reactant.communication.plan import Plan, Wanted, wanted_like
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of

@@ -15,7 +15,7 @@ from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, alike, rule
 from reactant.communication.emission import Part, between
 from reactant.communication.local_program import LocalProgram, Window
-from reactant.communication.planning import Box, Plan, Wanted, whole
+from reactant.communication.plan import Box, Plan, Wanted, whole
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of

@@ -11,7 +11,7 @@ from reactant.communication.blocks import Demand, Grid, Span
 from reactant.communication.declare import Rule, rule
 from reactant.communication.emission import Part, between
 from reactant.communication.local_program import LocalProgram, Window, owned_window
-from reactant.communication.planning import Plan, Wanted
+from reactant.communication.plan import Plan, Wanted
 from reactant.communication.rules.reduction import only_owned
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
