@@ -1,7 +1,8 @@
 """Reactant for Python: NumPy, JAX and GPU-kernel code as it is, optimised as StableHLO and run by XLA."""
 import importlib
 
-from reactant.api import Jitted, RecompilationWarning, code_hlo, code_xla, jit
+from reactant.api import code_hlo, code_xla, jit
+from reactant.calling.jitted import Jitted, RecompilationWarning
 from reactant.errors import (
     CheckpointError,
     ClusterError,

@@ -1,261 +1,17 @@
-"""`jit` and what hangs on it: sign the arguments, trace, run the pipeline, compile, call."""
+"""`jit`, which chooses what compiles a function, and what is said of programs as texts."""
 from __future__ import annotations
 
 import functools
-import inspect
-import threading
-import warnings
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
-import jax
-
-from reactant.calling import differences
 from reactant.calling import signature as sig
-from reactant.calling.shardings import Told
-from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
+from reactant.calling.jitted import FOR_JAX, BoundJitted, Jitted
 from reactant.frontends.source.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.runtime.meshes import mesh_of
-from reactant.support.like_functions import LikeFunction, remembering_how
-from reactant.support.session import collecting_later, is_tracing, quietly
-
-if TYPE_CHECKING:
-    from reactant.calling.compiled import Compiled, Lowered
-
-RECOMPILE_WARNING = 8
-"""A function compiled for more signatures than this warns, once, with the reason of the last compilation."""
-
-TRIED = 8
-"""So many programs are asked whether they fit a call, before another one is compiled."""
-
-
-class RecompilationWarning(UserWarning):
-    """One function compiles again and again: static arguments or shapes keep changing."""
-
-
-class Jitted(LikeFunction):
-    """A function that compiles itself for each signature of its arguments. Made by `jit`."""
-
-    __name__: str
-    told: Told | None = None
-    """How arguments and results lie on a mesh, where the user said so."""
-    takes_keys = False
-    """Whether arguments may have keys of `jax.random.key`: NumPy functions do not compute with them."""
-
-    def __init__(self, function: Callable, options: CompileOptions, static: Iterable[str], traced: Iterable[str]):
-        functools.update_wrapper(self, function, updated=())
-        self.function, self.options = function, options
-        self._parameters = _parameters(function)
-        known = self._parameters or ()
-        self._static = sig.require_known(static, known, "static_argnames")
-        self._traced = sig.require_known(traced, known, "traced_argnames")
-        if both := self._static & self._traced:
-            raise ReactantError(f"{min(both)!r} is among static_argnames and traced_argnames: it can be only one.")
-        self._named = bool(self._static or self._traced)
-        self._entries: dict[tuple, Compiled] = {}
-        self._room: dict[tuple, int] = {}       # where lists turned out longer than `list_capacity`
-        self._latest: Compiled | None = None    # what the last call ran
-        self._lock = threading.Lock()
-        self._warned = False
-        self._late: Callable[[Jitted, tuple, dict], Jitted | None] | None = None
-        """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if is_tracing():
-            from reactant.frontends.session import calls
-            return calls.call(self.function, *args, **kwargs)      # part of the program being traced
-        entry = self._latest
-        leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
-        if leaves is None or entry is None:
-            if (found := self._by_jax(args, kwargs)) is not None:
-                return found(*args, **kwargs)
-            key, leaves = self._sign(args, kwargs)
-            entry = self._entries.get(key) or self._fitting(args, kwargs) or self._compile(key, leaves)
-            if not entry.passing:
-                self._latest = entry
-        try:
-            return entry.run(leaves, args, kwargs)
-        except ListTooLong as error:
-            if self.options.donate or entry.passing:
-                raise
-            too_long = error
-        except OverlapError as error:
-            return self._as_one(error, len(leaves), args, kwargs)
-        except RAISED_BY_PROGRAMS as error:
-            if (known := translated(error)) is error:
-                raise
-            raise known from None
-        self._make_room(entry, too_long, args, kwargs)
-        return self(*args, **kwargs)
-
-    def _fitting(self, args: tuple, kwargs: dict) -> Compiled | None:
-        """A program for another signature, which differs in what that program does not depend on."""
-        return next((entry for entry in reversed(list(self._entries.values())[-TRIED:])
-                     if entry.matches is not None and entry.matches(args, kwargs) is not None), None)
-
-    def _as_one(self, error: OverlapError, count: int, args: tuple, kwargs: dict) -> Any:
-        """Call with arguments of which some are views of the same elements, as one array; else raise `error`."""
-        key, leaves = self._sign(args, kwargs, by_memory=True)
-        if len(leaves) == count:
-            raise error
-        entry = self._entries.get(key) or self._compile(key, leaves)
-        try:
-            return entry.run(leaves, args, kwargs)
-        except RAISED_BY_PROGRAMS as raised:
-            raise translated(raised) from None
-
-    def _make_room(self, entry: Compiled, error: ListTooLong, args: tuple, kwargs: dict) -> None:
-        """Compile again with more room for lists (nothing was written). Raises `error` where that is too much."""
-        key, leaves = self._sign(args, kwargs)
-        with self._lock:
-            if self._entries.get(key) is not entry:
-                return      # another thread has done it
-            before = entry.lowered.options.list_capacity
-            del self._entries[key]
-            self._room[key], self._latest = 16 * max(before, 1), None
-        try:
-            self._compile(key, leaves)
-        except ReactantError:
-            with self._lock:
-                self._entries[key], self._room[key] = entry, before
-            raise error from None
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
-
-    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
-        """The program for these arguments, before XLA: text, operation counts, cost, `compile()`.
-
-        `jax.ShapeDtypeStruct`s stand for arrays of NumPy's, or with a `sharding` for device arrays."""
-        if (found := self._by_jax(args, kwargs)) is not None:
-            return found.lower(*args, **kwargs)
-        key, _ = self._sign(args, kwargs, described=True)
-        lowered = self._lower(key, keep=True)
-        lowered.call = functools.partial(self._call_as, key)
-        return lowered
-
-    def _call_as(self, key: tuple, args: tuple, kwargs: dict) -> tuple[list, tuple, dict]:
-        """Leaves and arguments of a call of what was lowered for a signature. Raises `TypeError` for another one."""
-        args, kwargs = differences.apart(key, *differences.arranged(key, args, kwargs, self._parameters))
-        given, leaves = self._sign(args, kwargs)
-        differences.require_fitting(self.__name__, key, given)
-        return leaves, args, kwargs
-
-    def lower_call(self, args: tuple, kwargs: dict) -> tuple[Lowered, list]:
-        """The program for a call, and the arrays that its module takes there."""
-        if (found := self._by_jax(args, kwargs)) is not None:
-            return found.lower_call(args, kwargs)
-        key, leaves = self._sign(args, kwargs)
-        with quietly():
-            lowered = self._lower(key, keep=True)
-        return lowered, [*leaves, *lowered.traced.captured]
-
-    def _by_jax(self, args: tuple, kwargs: dict) -> Jitted | None:
-        """What takes a call instead, where this is a JAX function after all."""
-        return None if self._late is None else self._late(self, args, kwargs)
-
-    def tell(self, arguments: Any, results: Any) -> None:
-        """Say how arguments and results lie on a mesh (`in_shardings`, `out_shardings`)."""
-        self.told = Told(arguments, results, tuple(self._parameters))
-
-    def cache_size(self) -> int:
-        """Number of signatures compiled so far."""
-        return len(self._entries)
-
-    def clear_cache(self) -> None:
-        """Forget every compiled program of this function."""
-        with self._lock:
-            self._entries.clear()
-            self._latest = None
-
-    def _sign(self, args: tuple, kwargs: dict, described: bool = False, by_memory: bool = False) -> tuple[tuple, list]:
-        flat = sig.Flattener(keys=self.takes_keys, described=described, by_memory=by_memory)
-        if not self._named:
-            positional = tuple([flat.node(a) for a in args])
-            keyword = tuple([(n, flat.node(kwargs[n])) for n in sorted(kwargs)]) if kwargs else ()
-        else:
-            names = self._names(len(args))
-            positional = tuple(self._node(flat, n, a) for n, a in zip(names, args, strict=True))
-            keyword = tuple((n, self._node(flat, n, kwargs[n])) for n in sorted(kwargs))
-        # dtypes in JAX functions that are called within depend on the user's x64
-        return (positional, keyword, jax.config.jax_default_device, jax.config.jax_enable_x64), flat.leaves
-
-    def _node(self, flat: sig.Flattener, name: str, value: Any) -> Any:
-        return sig.Static(value) if name in self._static else flat.node(value, name in self._traced)
-
-    def _names(self, count: int) -> list[str]:
-        named = [p.name for p in self._parameters.values()
-                 if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        rest = next((p.name for p in self._parameters.values() if p.kind is p.VAR_POSITIONAL), "")
-        return (named + [rest] * count)[:count]
-
-    def _lower(self, key: tuple, keep: bool) -> Lowered:
-        with collecting_later():
-            from reactant.calling.compiled_numpy import (
-                lower,  # the compiler is loaded when the first program is compiled
-            )
-        room = self._room.get(key)
-        options = self.options if room is None else self.options.with_(list_capacity=room)
-        return lower(self.function, key[0], key[1], options, keep_original=keep,
-                     told=self.told or Told(names=tuple(self._parameters)))
-
-    def _compile(self, key: tuple, leaves: list) -> Compiled:
-        entry = self._lower(key, keep=False).program()
-        with self._lock:
-            if entry.passing:
-                return entry
-            entry.recognise(key)
-            entry = self._entries.setdefault(key, entry)
-            if len(self._entries) > RECOMPILE_WARNING and not self._warned:
-                self._warned = True
-                keys = list(self._entries)
-                reason = differences.reason(keys[-2], keys[-1])
-                warnings.warn(f"{self.__name__} was compiled {len(keys)} times. {reason}", RecompilationWarning,
-                              stacklevel=4)
-        return entry
-
-    def __repr__(self) -> str:
-        return f"<reactant.jit of {getattr(self, '__qualname__', self.function)}>"
-
-
-class BoundJitted(Jitted):
-    """A method of an object, a partial or an object with `__call__`: what it brings is passed as arguments at each
-    call, so that the function sees, and changes, what is there then. Derivatives and exports take it as constant."""
-
-    def __init__(self, function: Callable, base: FunctionType, brought: tuple, named: dict[str, Any], *how: Any):
-        super().__init__(function, *how)
-        self.base, self.brought, self._named_too = Jitted(base, *how), brought, named
-
-    def tell(self, arguments: Any, results: Any) -> None:
-        self.base.told = Told(arguments, results, tuple(self.base._parameters), len(self.brought))
-
-    def arguments(self, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-        """The arguments of `base` for a call."""
-        return (*self.brought, *args), {**self._named_too, **kwargs}
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if is_tracing():
-            return super().__call__(*args, **kwargs)
-        if (found := self._by_jax(args, kwargs)) is not None:
-            return found(*args, **kwargs)
-        return self.base(*self.brought, *args, **{**self._named_too, **kwargs})
-
-    def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
-        if (found := self._by_jax(args, kwargs)) is not None:
-            return found.lower(*args, **kwargs)
-        args, kwargs = self.arguments(args, kwargs)
-        lowered = self.base.lower(*args, **kwargs)
-        if (called := lowered.call) is not None:
-            lowered.call = lambda args, kwargs: called(*self.arguments(args, kwargs))
-        return lowered
-
-    def cache_size(self) -> int:
-        return self.base.cache_size()
-
-    def clear_cache(self) -> None:
-        self.base.clear_cache()
+from reactant.support.like_functions import remembering_how
 
 
 def _opened(function: Any) -> tuple[Any, tuple, dict[str, Any]]:
@@ -268,13 +24,6 @@ def _opened(function: Any) -> tuple[Any, tuple, dict[str, Any]]:
     if sig.is_plain_object(function) and type(type(function).__call__) is FunctionType:
         return type(function).__call__, (function,), {}
     return function, (), {}
-
-
-def _parameters(function: Callable) -> dict[str, inspect.Parameter]:
-    try:
-        return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return {}
 
 
 @overload
@@ -342,10 +91,6 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(static_argnames)
     return made
-
-
-FOR_JAX = ("in_shardings", "out_shardings", "keep_unused", "inline", "compiler_options")
-"""What `jax.jit` takes beside the arguments that `jit` names."""
 
 
 def _given(value: Any) -> tuple:

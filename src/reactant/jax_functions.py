@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from reactant.api import FOR_JAX, Jitted
+from reactant.calling.jitted import FOR_JAX, Jitted
 from reactant.calling.shardings import Told, on_mesh
 from reactant.errors import LeftToJaxWarning, ReactantError, ShardingError
 from reactant.frontends.jax.jax_arguments import argument_leaves, settings_of

@@ -9,7 +9,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from reactant.api import Jitted, jit
+from reactant.api import jit
+from reactant.calling.jitted import Jitted
 from reactant.errors import ReactantError
 from reactant.kernels.form.interpret import OutOfBounds
 from reactant.kernels.launch import dispatch, launch

@@ -14,8 +14,9 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.api import Jitted, jit
+from reactant.api import jit
 from reactant.calling import signature as sig
+from reactant.calling.jitted import Jitted
 from reactant.errors import UnsupportedError
 from reactant.frontends.source.jax_recognition import JAX, kind_of
 from reactant.options import CompileOptions

@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.api import BoundJitted, as_jitted
+from reactant.api import as_jitted
+from reactant.calling.jitted import BoundJitted
 from reactant.calling.signature import is_plain_object
 from reactant.support.attributes import attributes
 from reactant.support.records import dataclass

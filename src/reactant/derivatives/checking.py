@@ -7,8 +7,8 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from reactant.api import Jitted
 from reactant.calling import signature as sig
+from reactant.calling.jitted import Jitted
 from reactant.derivatives import complex_step
 from reactant.derivatives.entry import EXTRA, compiled, name_of
 from reactant.derivatives.linear import prepared, primal_of

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.api import Jitted
 from reactant.calling import signature as sig
+from reactant.calling.jitted import Jitted
 from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.requests import Request

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 
-from reactant.api import Jitted
 from reactant.calling import signature as sig
+from reactant.calling.jitted import Jitted
 from reactant.derivatives import by_jax
 from reactant.derivatives.entry import (
     EXTRA,
