@@ -319,6 +319,7 @@ class _Call:
         from reactant import pipelines
         from reactant.batching.engine import batched_module, new_function
         from reactant.differentiate import requests
+        from reactant.differentiate.expansion import expand_innermost
         from reactant.ir import modules, ops
         from reactant.rewrite import captures
         own = [v for v in wanted if v in given
@@ -336,7 +337,7 @@ class _Call:
         requests.adopt_functions(self.trace.module, module.operation)
         modules.inline_calls(module)
         with suspended():       # a user's own derivative is traced when it is asked for
-            while requests.expand_innermost(module):
+            while expand_innermost(module):
                 pipelines.run(module, "simplify", options=self.trace.options)
         made = batched_module(module, [0] * len(given) + [None] * len(outer), self.size)
         requests.adopt_functions(made.module, self.trace.module.operation)

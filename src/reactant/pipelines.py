@@ -274,11 +274,12 @@ def _differentiate(state: _State, each: Differentiate) -> None:
         return
     state.changed()
     if requests.present(state.module):
+        from reactant.differentiate.expansion import expand_innermost  # loads the rules
         modules.inline_calls(state.module)
-    while requests.expand_innermost(state.module, state.report.derivatives):
-        state.changed()
-        for inner in each.between:
-            _run_pass(state, inner)
+        while expand_innermost(state.module, state.report.derivatives):
+            state.changed()
+            for inner in each.between:
+                _run_pass(state, inner)
     requests.strip(state.module)
     state.changed()
 

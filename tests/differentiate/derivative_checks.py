@@ -4,8 +4,9 @@ import collections
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.differentiate.modes.forward import finish, jvp, new_function
+from reactant.differentiate.modes.forward import jvp
 from reactant.differentiate.modes.reverse import vjp
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.ir import interpret, types
 from reactant.ir.context import building
 from reactant.runtime.executable import Executable

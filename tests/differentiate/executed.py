@@ -7,7 +7,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 import reactant
-from reactant.differentiate.modes.forward import finish, new_function
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 

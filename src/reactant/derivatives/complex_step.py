@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.declare import attributes_of
-from reactant.differentiate.modes.forward import finish, new_function
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.differentiate.structure.structure import readable
 from reactant.ir import modules, ops
 from reactant.ir.context import building

@@ -18,6 +18,7 @@ from reactant.derivatives.linear import value_like
 from reactant.derivatives.outline import Slot, call_of, filled, leaves_of, outline
 from reactant.differentiate import requests
 from reactant.differentiate.declare import differentiable
+from reactant.differentiate.expansion import expand_innermost
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.session.trace import current_trace, tracing
@@ -136,7 +137,7 @@ class _Template:
                 _fold_captured(made, session)
             with building():
                 pipelines.run(made, ("inline", "simplify"), options=self.options)
-                while requests.expand_innermost(made):
+                while expand_innermost(made):
                     pipelines.run(made, "simplify", options=self.options)
             return made
         return make

@@ -30,7 +30,7 @@ from reactant.derivatives.outline import Slot, as_floating, filled, leaves_of
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, block_ops, blocks_of
 from reactant.differentiate.modes.division import divided
-from reactant.differentiate.modes.forward import finish, new_function
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.errors import ReactantError
 from reactant.frontends.arrays.tensor import ARRAY
 from reactant.frontends.jax.refusals import NotImported

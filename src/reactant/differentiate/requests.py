@@ -5,7 +5,7 @@
 A *request* names a private function of the module. `reactant.forward` takes its arguments and a tangent for each of
 `arguments`, and gives its results and a tangent for each of `results`; `reactant.reverse` takes a cotangent for each of
 `results` (none with `ones`) and gives a cotangent for each of `arguments`. So the function is simplified as any other
-before `expand_innermost` writes its derivative in the place of the request, and what came out is simplified again.
+before `expansion` writes its derivative in the place of the request, and what came out is simplified again.
 
 A *mark* stays until nothing is left to differentiate: `reactant.checkpoint` (values inside are computed again in the
 reverse sweep), `reactant.custom_derivative` (the user's rule), `reactant.stop_gradient`. `strip` puts the plain
@@ -199,11 +199,7 @@ def rule_of_custom(op: ir.Operation) -> CustomRule:
     return CUSTOM_RULES[ir.IntegerAttr(ir.DictAttr(op.attributes["backend_config"])["rule"]).value]
 
 
-# ---- expanding -----------------------------------------------------------------------------------------------------
-
-Expansion = tuple[str, str, int, int]
-"""What became of one request: the mode, the function, its operations and those of its derivative."""
-
+# ---- looking and splicing -------------------------------------------------------------------------------------------
 
 def present(module: ir.Module, targets: Iterable[str] = REQUESTS) -> bool:
     """Whether a module has custom calls of these targets."""
@@ -214,78 +210,6 @@ def present(module: ir.Module, targets: Iterable[str] = REQUESTS) -> bool:
 def names_functions(module: ir.Module) -> bool:
     """Whether a custom call in a module names functions: marks, requests, XLA's own with a comparator."""
     return any("called_computations" in op.attributes for op in modules.ops_called("stablehlo.custom_call", module))
-
-
-def expand_innermost(module: ir.Module, expansions: list[Expansion] | None = None) -> bool:
-    """Expand the requests whose functions have none themselves; whether there were any. Calls must be inlined.
-
-    Raises `NotDifferentiable`.
-    """
-    if not present(module):
-        return False
-    with building():
-        functions = {ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation for op in module.body
-                     if op.operation.name == "func.func"}
-        waiting = _with_requests(functions)
-        ready: list[ir.Operation] = []
-        primals: dict[int, ir.Operation] = {}
-        for function in functions.values():
-            for op in modules.walk(function):
-                if target_of(op) in (FORWARD, REVERSE) and callee_of(op) not in waiting:
-                    ready.append(op)
-                elif target_of(op) == PRIMAL and callee_of(op) not in waiting:
-                    primals[request_of(op).link] = op
-        for op in ready:
-            _expand(op, functions[callee_of(op)], primals, expansions)
-        linked = {request_of(op).link for function in functions.values() for op in modules.walk(function)
-                  if target_of(op) == REVERSE}
-        for link, op in primals.items():
-            if link not in linked:
-                inline(op)
-        modules.run_passes(module, "symbol-dce")
-    return True
-
-
-def _with_requests(functions: dict[str, ir.Operation]) -> set[str]:
-    """Functions with a request in them or in what their marks name."""
-    named: dict[str, set[str]] = {}
-    found: set[str] = set()
-    for name, function in functions.items():
-        for op in modules.walk(function):
-            if target_of(op) in REQUESTS:
-                found.add(name)
-            elif target_of(op) in (CHECKPOINT, CUSTOM):
-                named.setdefault(name, set()).add(callee_of(op))
-    while grown := {name for name, callees in named.items() if callees & found} - found:
-        found |= grown
-    return found
-
-
-def _expand(op: ir.Operation, function: ir.Operation, primals: dict[int, ir.Operation],
-            expansions: list[Expansion] | None) -> None:
-    from reactant.differentiate.modes import forward, reverse  # the rules are loaded when something is differentiated
-    from reactant.differentiate.modes.checkpoint import Policy
-    request = request_of(op)
-    name = ir.StringAttr(function.attributes["sym_name"]).value
-    source = apart(op, name)
-    if request.mode == FORWARD:
-        made = forward.jvp(source, request.arguments, request.results, name=name)
-    else:
-        made = reverse.vjp(source, request.arguments, request.results, ones=request.ones, name=name,
-                           policy=Policy.parse(request.loops))
-    if request.count:
-        made = in_all_directions(made, function, request.count)
-    if expansions is not None:
-        expansions.append((request.mode.removeprefix("reactant."), name, modules.size(function),
-                           modules.size(modules.function(made))))
-    adopt_functions(made, module_of(op))
-    body = modules.function(made).regions[0].blocks[0]
-    primal = primals.get(request.link)
-    if primal is not None and _in_sight(primal, op):
-        del primals[request.link]
-        _splice_linked(op, body, primal)
-    else:
-        _replace(op, splice(body, list(op.operands), op))
 
 
 def apart(op: ir.Operation, name: str) -> ir.Module:
@@ -352,46 +276,11 @@ def spliced_here(module: ir.Module, values: Sequence[ir.Value]) -> list[ir.Value
     return copied(modules.function(module).regions[0].blocks[0], values)
 
 
-def _replace(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+def replace_op(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Put values in the place of an op's results."""
     for old, new in zip(op.results, values, strict=True):
         old.replace_all_uses_with(new)
     op.erase()
-
-
-def _in_sight(primal: ir.Operation, op: ir.Operation) -> bool:
-    """Whether what is computed at `primal` can be used at `op`, which asks for the same arguments."""
-    if list(op.operands)[:len(primal.operands)] != list(primal.operands):
-        return False
-    inside = op
-    while inside.name != "func.func":
-        if inside.block == primal.block:
-            return True
-        inside = inside.parent.operation
-    return False
-
-
-def _splice_linked(op: ir.Operation, block: ir.Block, primal: ir.Operation) -> None:
-    """What does not depend on the cotangents is computed where the results were asked for, the rest at the request."""
-    count = len(primal.operands)
-    late = set(list(block.arguments)[count:])
-    mapping = dict(zip(block.arguments, [*primal.operands, *list(op.operands)[count:]], strict=True))
-    *body, terminator = [each.operation for each in block.operations]
-    delayed = []
-    with ir.InsertionPoint(primal):
-        for each in body:
-            read = list(each.operands) + [v for child in modules.walk(each) for v in child.operands]
-            if any(v in late for v in read):
-                late.update(each.results)
-                delayed.append(each)
-            else:
-                modules.clone_with(each, mapping)
-    with ir.InsertionPoint(op):
-        for each in delayed:
-            modules.clone_with(each, mapping)
-    results = [mapping[v] for v in terminator.operands]
-    given = len(primal.results)
-    _replace(op, results)
-    _replace(primal, results[:given])
 
 
 def mark_taken(function: ir.Operation, active: set[ir.Value]) -> None:
@@ -429,7 +318,7 @@ def replace_taken(module: ir.Module) -> None:
             varied = {operands[n] for n in ir.DenseI64ArrayAttr(op.attributes[_TAKEN])}
             make = rule_of_custom(op).where(operands, varied).results
             assert make is not None
-            _replace(op, spliced_here(make(), operands))
+            replace_op(op, spliced_here(make(), operands))
 
 
 _TAKEN = "reactant.taken"
@@ -437,7 +326,7 @@ _TAKEN = "reactant.taken"
 
 def inline(op: ir.Operation) -> None:
     """Put the body of the function that an op names in its place."""
-    _replace(op, splice(function_named(op, callee_of(op)).regions[0].blocks[0], list(op.operands), op))
+    replace_op(op, splice(function_named(op, callee_of(op)).regions[0].blocks[0], list(op.operands), op))
 
 
 def strip(module: ir.Module) -> None:
@@ -449,7 +338,7 @@ def strip(module: ir.Module) -> None:
         while marks := [op for op in modules.walk(module) if target_of(op) in MARKS]:
             for op in marks:
                 if target_of(op) == STOP:
-                    _replace(op, list(op.operands))
+                    replace_op(op, list(op.operands))
                 else:
                     inline(op)
         modules.run_passes(module, "symbol-dce")

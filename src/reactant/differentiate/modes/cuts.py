@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.modes import reverse
-from reactant.differentiate.modes.forward import finish, new_function
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.differentiate.requests import copied, in_all_directions
 from reactant.differentiate.structure.structure import Pattern, Structure
 from reactant.differentiate.structure.structure_moves import MOVES

@@ -13,9 +13,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.activity import BRANCHES, LOOP, block_ops, blocks_of
-from reactant.differentiate.modes.forward import finish, new_function
 from reactant.differentiate.modes.loops import LARGE, LoopScope
 from reactant.differentiate.modes.values import Aliases, Main, anchor, drop_dead, replace, stand_in
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.induction import trips

@@ -9,8 +9,8 @@ import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of
 from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
-from reactant.differentiate.recognised import determinants, factors, roots, signs, smooth, spectral
-from reactant.differentiate.recognised.prepare import SOLUTION, prepared
+from reactant.differentiate.recognised.finished import finish, new_function
+from reactant.differentiate.recognised.prepare import prepared
 from reactant.differentiate.requests import target_of
 from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
@@ -41,37 +41,6 @@ def jvp(module: ir.Module, arguments: Sequence[int], results: Sequence[int], nam
             finish(made, [transform.primal[v] for v in returned] + [transform.tangent_or_zero(v) for v in wanted],
                    source)
         return made
-
-
-def new_function(types: Sequence[ir.Type]) -> tuple[ir.Module, ir.Block]:
-    """A module with an unfinished `main` over arguments of `types`."""
-    made = ir.Module.create()
-    with ir.InsertionPoint(made.body):
-        signature = ir.TypeAttr.get(ir.FunctionType.get(list(types), []))
-        function = ir.Operation.create("func.func", regions=1, attributes={
-            "sym_name": ir.StringAttr.get("main"), "sym_visibility": ir.StringAttr.get("public"),
-            "function_type": signature})
-    return made, function.regions[0].blocks.append(*types)
-
-
-MARKED = (smooth.LOG_OF_SUM, smooth.SINC, signs.SAME, signs.PRODUCT, signs.HYPOT, determinants.DETERMINANT,
-          factors.ORTHOGONAL, spectral.FUNCTION, roots.EVEN_FUNCTION, roots.SQUARE_OF_ANGLE, SOLUTION)
-"""Barriers that say a derivative, and are nothing once that is taken."""
-
-
-def finish(made: ir.Module, results: Sequence[ir.Value], source: ir.Module | None = None) -> None:
-    """Return `results` from `main`, at the current insertion point. `source` has the functions that marks name."""
-    ops.create("func.return", [], list(results))
-    types = [r.type for r in results]                   # marked values are gone below
-    smooth.unmark(made, *MARKED)
-    factors.share_vectors(made)
-    if source is not None and requests.names_functions(made):
-        requests.adopt_functions(source, made.operation)
-        modules.run_passes(made, "symbol-dce")
-    function = modules.function(made)
-    inputs = [a.type for a in function.regions[0].blocks[0].arguments]
-    function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, types))
-    modules.verify(made)
 
 
 class Forward:

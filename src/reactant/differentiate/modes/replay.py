@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -26,9 +26,6 @@ from reactant.differentiate.modes.values import Aliases, Known, Scope, anchor, b
 from reactant.ir import modules, ops
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, tensor_type
-
-if TYPE_CHECKING:
-    from reactant.differentiate.modes.reverse import Reverse
 
 SLOTS = "reactant.slots"
 """Attribute of a loop to be replayed: how many states to keep."""
@@ -60,11 +57,22 @@ class StateScope(Scope):
         return self.states[number].result
 
 
+class Sweep(Protocol):
+    """The reverse sweep that a loop is part of."""
+
+    active: set[ir.Value]
+    aliases: Aliases
+
+    def add(self, adjoint: Adjoints, value: ir.Value, cotangent: ir.Value) -> None: ...
+
+    def run(self, body: Sequence[ir.Operation], scope: Any, adjoint: Adjoints) -> None: ...
+
+
 class Replayed:
     """One loop being reversed by replay. Carried are: the turns left, adjoints, and the stack: its top, the turn each
     state belongs to, and the states. The last row of the stack takes what is not to be kept."""
 
-    def __init__(self, sweep: Reverse, loop: ir.Operation, scope: Any, adjoint: Adjoints, slots: int):
+    def __init__(self, sweep: Sweep, loop: ir.Operation, scope: Any, adjoint: Adjoints, slots: int):
         self.sweep, self.loop, self.scope, self.adjoint, self.slots = sweep, loop, scope, adjoint, slots
         self.block = blocks_of(loop)[1]
         self.active = [i for i, a in enumerate(self.block.arguments) if a in sweep.active]

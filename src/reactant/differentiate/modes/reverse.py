@@ -23,7 +23,6 @@ from reactant.differentiate.declare import (
 from reactant.differentiate.facts import masks
 from reactant.differentiate.modes.adjoints import Adjoints
 from reactant.differentiate.modes.checkpoint import Policy, measures, number_loops, restructure
-from reactant.differentiate.modes.forward import finish, new_function
 from reactant.differentiate.modes.loops import NUMBER, BranchScope, LoopScope, bound_of, extend_branches
 from reactant.differentiate.modes.replay import Replayed, slots_of
 from reactant.differentiate.modes.updates import Term, added
@@ -38,6 +37,7 @@ from reactant.differentiate.modes.values import (
     replace,
     stand_in,
 )
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.differentiate.recognised.prepare import prepared
 from reactant.differentiate.requests import target_of
 from reactant.errors import NotDifferentiable

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
 from reactant.differentiate.declare import attributes_of
-from reactant.differentiate.modes import forward
+from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.differentiate.rules.matrices import (
     diagonal,
     of_columns,
@@ -55,11 +55,11 @@ def _rule(shape: Shape, dtype: np.dtype, results: tuple[ir.Type, ...],
         @cache
         def make() -> ir.Module:
             with building():
-                made, block = forward.new_function([tensor_type(shape, dtype)] * 4)
+                made, block = new_function([tensor_type(shape, dtype)] * 4)
                 with ir.InsertionPoint(block):
                     a, direction = block.arguments[0], block.arguments[2 if operands == 1 else 3]
                     change = _moved(a, direction, determinant_of)
-                    forward.finish(made, [change] if operands == 1 else [change, ops.splat(0, change)])
+                    finish(made, [change] if operands == 1 else [change, ops.splat(0, change)])
                 return made
         return make
 
