@@ -5,7 +5,7 @@ import pytest
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.loopnests.analysis.graph import read_block
-from reactant.loopnests.emission.counters import slots_of
+from reactant.loopnests.emission.carried import slots_of
 from reactant.loopnests.emission.dead_lanes import dead_lanes
 from reactant.loopnests.emission.listed import implies
 

@@ -14,9 +14,11 @@ from reactant.errors import ReactantError
 from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.emission.affine import linear
 from reactant.loopnests.emission.elements import Buffer, Elements
-from reactant.loopnests.emission.nests import Nest, Target
+from reactant.loopnests.emission.loops import Target
+from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import Arithmetic, Number
-from reactant.loopnests.emission.plan import Plan, Root, windows_apart
+from reactant.loopnests.emission.plan import windows_apart
+from reactant.loopnests.emission.roots import Plan, Root
 from reactant.loopnests.emission.writer import Names, Writer
 from reactant.support.records import dataclass
 

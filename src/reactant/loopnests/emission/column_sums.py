@@ -8,17 +8,14 @@ result. Sum of columns of 6000 x 6000 float64: 28 ms element by element in memor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from reactant.ir.types import size
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.emission.elements import Buffer
+from reactant.loopnests.emission.loops import PARALLEL_WORK, Loops, Piece, Sum
 from reactant.loopnests.emission.numbers import Number
-from reactant.loopnests.emission.plan import Root
+from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import parallel_end
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.nests import Nest, Piece, Sum
 
 TILE = 2048
 """Columns that are summed together."""
@@ -31,7 +28,7 @@ LEAST_COLUMNS = 4
 LEAST_ELEMENTS = 1 << 10
 
 
-def applies(nest: Nest) -> bool:
+def applies(nest: Loops) -> bool:
     """Whether all reductions of a nest are over the same leading dimensions, from the first one on."""
     sums = nest.sums
     if not sums or len(nest.shape) < 2 or size(nest.shape) < LEAST_ELEMENTS:
@@ -46,7 +43,7 @@ def applies(nest: Nest) -> bool:
 class ColumnSums:
     """Writes the loops of such a nest."""
 
-    def __init__(self, nest: Nest, pieces: list[list[Piece]]) -> None:
+    def __init__(self, nest: Loops, pieces: list[list[Piece]]) -> None:
         self.n, self.w, self.e, self.a = nest, nest.w, nest.e, nest.a
         self.pieces = pieces
         self.sums = nest.sums
@@ -64,16 +61,11 @@ class ColumnSums:
             if count > 1:
                 self._in_chunks(piece, count)
             else:
-                self._in_tiles(piece, self.n.parallel and self.n.work >= self._parallel_work)
-
-    @property
-    def _parallel_work(self) -> int:
-        from reactant.loopnests.emission.nests import PARALLEL_WORK
-        return PARALLEL_WORK
+                self._in_tiles(piece, self.n.parallel and self.n.work >= PARALLEL_WORK)
 
     def _chunk_count(self, piece: Piece) -> int:
         if piece.low.terms or piece.high.terms or any(s.identity is None for s in self.sums) \
-                or self.n.work < self._parallel_work:
+                or self.n.work < PARALLEL_WORK:
             return 1
         rows = piece.high.constant - piece.low.constant
         return min(MOST_CHUNKS, rows * size(self.n.shape[1:self.leading]) // LEAST_ROWS, rows)
@@ -81,8 +73,6 @@ class ColumnSums:
     # ---- chunks of rows
 
     def _in_chunks(self, piece: Piece, count: int) -> None:
-        from reactant.loopnests.emission.nests import Piece
-
         low, high = piece.low.constant, piece.high.constant
         length = -(-(high - low) // count)
         if self.leading == 1:
@@ -134,8 +124,6 @@ class ColumnSums:
 
     def _in_tiles(self, rows: Piece, parallel: bool) -> None:
         """All rows of a piece, tile by tile of the columns where there are many."""
-        from reactant.loopnests.emission.nests import Piece
-
         if self.rank != 2 or self.leading != 1 or not parallel and self.columns[0] <= 2 * TILE:
             self._leading(0, rows, (), [[*p] for p in self.pieces])
             return

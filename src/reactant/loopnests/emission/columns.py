@@ -8,20 +8,21 @@ loop over columns (here: rows of memory) is written outside and the turns inside
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reactant.ir.types import size
 from reactant.loopnests.analysis.graph import Node
 from reactant.loopnests.emission.affine import ZERO, Affine, here, number, symbol
+from reactant.loopnests.emission.carried import Slot
+from reactant.loopnests.emission.demand import planned
 from reactant.loopnests.emission.elements import Buffer, Flat
+from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.keeping import is_root
-from reactant.loopnests.emission.plan import Plan, Planner, Root, windows_apart
+from reactant.loopnests.emission.plan import Planner, windows_apart
+from reactant.loopnests.emission.roots import Plan, Root
+from reactant.loopnests.emission.slots import place_slots
 from reactant.loopnests.emission.strips import _depends, scalars_alone, write_while
 from reactant.loopnests.emission.writer import parallel_end
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
-    from reactant.loopnests.emission.counters import Slot
 
 LANES = 8
 """Columns that make their turns together: each is a chain of operations that wait for one another."""
@@ -31,7 +32,7 @@ LEAST_STRIDE = 4
 """Elements between neighbours from which it pays to change the loops' order."""
 
 
-def emit_columns(compiler: Compiler, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> bool:
+def emit_columns(compiler: Emitter, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> bool:
     """Write the loop with its turns inside where that is right and pays; False where it is not."""
     found = Columns(compiler, node, slots)
     if not found.recognised():
@@ -43,7 +44,7 @@ def emit_columns(compiler: Compiler, node: Node, slots: Sequence[Slot], destinat
 class Columns:
     """One loop, looked at and written."""
 
-    def __init__(self, compiler: Compiler, node: Node, slots: Sequence[Slot]) -> None:
+    def __init__(self, compiler: Emitter, node: Node, slots: Sequence[Slot]) -> None:
         self.c, self.node, self.slots = compiler, node, slots
         self.w, self.e, self.a = compiler.w, compiler.e, compiler.a
         self.condition, self.body = node.blocks
@@ -74,7 +75,7 @@ class Columns:
         versions = {n: k for k, chain in enumerate(chains) for n in chain or ()}
         planner = Planner(self.body, (), self.c.ranges.get,
                           lambda n: n in self.e.storage or n in self.e.bound, self.c.names)
-        plan = planner.plan()
+        plan = planned(planner)
         roots = [r for step in plan.steps for r in step.roots]
         self.shape = max((r.shape for r in roots if r.kind == "update"), key=size, default=())
         if not all(r.shape == self.shape and r.kind in ("update", "map") for r in roots) or size(self.shape) < 16:
@@ -133,7 +134,7 @@ class Columns:
 
     def emit(self, destinations: dict[Node, Buffer]) -> None:
         """Write the loops."""
-        self.c._place_slots(self.node, self.slots, destinations)
+        place_slots(self.c, self.node, self.slots, destinations)
         for s in self.arrays:
             assert s.buffer is not None
             self.e.storage[s.argument] = s.buffer
@@ -178,14 +179,14 @@ class Columns:
     def _turns(self, index: tuple[Affine, ...], d: int = 0, lanes: int = 1) -> None:
         """All turns of one column, or of some neighbours in dimension `d`, whose chains of operations overlap."""
         w, e, a, c = self.w, self.e, self.a, self.c
-        types = [t for s in self.scalars for t in c._types(s.init.dtype)]
-        starts = [a.name(n) for s in self.scalars for n in c._numbers(s.init)]
+        types = [t for s in self.scalars for t in c.types(s.init.dtype)]
+        starts = [a.name(n) for s in self.scalars for n in c.numbers(s.init)]
         w.open()
         names = [w.define(w.fresh("b")) for _ in types]
         with e.remembering():
             rest = iter(names)
             for s in self.scalars:
-                c.bind(s.condition_argument, c._from_names(s.init.dtype, rest))
+                c.bind(s.condition_argument, c.from_names(s.init.dtype, rest))
             test = a.name(e.at(self.condition.returned[0], ()))
         before = w.close()
         w.open()
@@ -193,11 +194,11 @@ class Columns:
         with e.remembering():
             rest = iter(inside)
             for s in self.scalars:
-                c.bind(s.argument, c._from_names(s.init.dtype, rest))
+                c.bind(s.argument, c.from_names(s.init.dtype, rest))
                 c.bound_counter(s)
             self._new_versions()
             self._turn(index, d, lanes)
-            yields = [a.name(n) for s in self.scalars for n in c._numbers(s.returned)]
+            yields = [a.name(n) for s in self.scalars for n in c.numbers(s.returned)]
             w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
         after = w.close()
         self._new_versions()

@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from reactant.loopnests.analysis.graph import Block, Node, decoded
 from reactant.loopnests.analysis.last_writes import drop
 from reactant.loopnests.analysis.monoids import monoid
 from reactant.loopnests.emission.affine import Affine, number, symbol
+from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer
 from reactant.loopnests.emission.numbers import BOOL, INDEX, Number
 from reactant.loopnests.emission.scatter import counter
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
 
 
 def note_compactions(block: Block) -> None:
@@ -64,7 +61,7 @@ def _counts(counts: Node, one: Node, mask: Node) -> bool:
         and tuple(decoded(counts, "window_dimensions")) == (n,) and [tuple(p) for p in padding] == [(n - 1, 0)]
 
 
-def emit_compaction(compiler: Compiler, node: Node, buffer: Buffer) -> None:
+def emit_compaction(compiler: Buffers, node: Node, buffer: Buffer) -> None:
     """Write the loop; the result goes to `buffer`."""
     w, e = compiler.w, compiler.e
     before, mask, moved = node.operands
@@ -79,7 +76,7 @@ def emit_compaction(compiler: Compiler, node: Node, buffer: Buffer) -> None:
     buffer.level = w.depth
 
 
-def emit_moves(compiler: Compiler, mask: Node, buffer: Buffer, end: Affine,
+def emit_moves(compiler: Buffers, mask: Node, buffer: Buffer, end: Affine,
                element: Callable[[Affine], tuple[Affine, Number]]) -> Number:
     """Write the loop that goes through elements 0 to `end`, `element(k)` being a place in the mask and what moves where
     the mask is true there; how many have been moved."""

@@ -4,37 +4,38 @@ A carried array whose next content cannot be written over it gets a second buffe
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from reactant.loopnests.analysis.graph import Block, Node, behind, origin
+from reactant.loopnests.analysis.graph import Block, Node, origin
 from reactant.loopnests.emission import compactions, listed
-from reactant.loopnests.emission.affine import ZERO, linear
+from reactant.loopnests.emission.affine import ZERO
 from reactant.loopnests.emission.buffers import Frame, NotCompiled
-from reactant.loopnests.emission.counters import Counters, Slot, slots_of
+from reactant.loopnests.emission.carried import Slot, slots_of
+from reactant.loopnests.emission.columns import emit_columns
+from reactant.loopnests.emission.demand import planned
 from reactant.loopnests.emission.elements import Buffer
+from reactant.loopnests.emission.emitter import Emitter
+from reactant.loopnests.emission.factorizations import emit_factorization, results_to_write
 from reactant.loopnests.emission.keeping import note_whole_updates, results_of
-from reactant.loopnests.emission.nests import Nest, Target
-from reactant.loopnests.emission.numbers import Number
-from reactant.loopnests.emission.plan import SMALL, Planner, Root, Step
-from reactant.loopnests.emission.rows import Rows, enter_rows, find_rows, leave_rows, next_row, place_rows
+from reactant.loopnests.emission.loops import Target
+from reactant.loopnests.emission.nests import Nest
+from reactant.loopnests.emission.plan import SMALL, Planner
+from reactant.loopnests.emission.roots import Root, Step
+from reactant.loopnests.emission.rows import enter_rows, find_rows, leave_rows, next_row
+from reactant.loopnests.emission.scans import emit_scan
+from reactant.loopnests.emission.scatter import emit_scatter
+from reactant.loopnests.emission.slots import place_slots
+from reactant.loopnests.emission.strips import emit_strips
 from reactant.loopnests.emission.tiles import chain_at, emit_chain
-from reactant.loopnests.emission.writer import type_of
 
 
-class Compiler(Counters):
+class Compiler(Emitter):
     """Writes one function."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.rows: dict[Node, list[Rows]] = {}
-        """The arrays of loops that live in rows which are kept."""
         self.rotated: dict[Node, list[bool]] = {}
         """Which arrays change places in loops that have been tried: the loops around them are written twice, too."""
-        self.lists: dict[Node, listed.Listing] = {}
-        """The masks whose places are listed."""
         self.trusts = True          # that they do the same when written again
         self.trusted = False        # something was written so
 
@@ -46,7 +47,7 @@ class Compiler(Counters):
         note_whole_updates(block)
         planner = Planner(block, forced, self.ranges.get,
                           lambda n: n in self.e.storage or n in self.e.bound, self.names)
-        frame = Frame(block, planner.plan(), loop)
+        frame = Frame(block, planned(planner), loop)
         listed.note_lists(self, planner, frame.plan)
         self.frames.append(frame)
         _hand_back(block, destinations)
@@ -70,15 +71,6 @@ class Compiler(Counters):
             self._op(step.roots[0].node, destinations)
         else:
             self._nest(step, destinations)
-
-    def bind(self, node: Node, value: Number) -> None:
-        """A 0-d value becomes a number; integers become index expressions too."""
-        if node.dtype.kind in "iu" and value.affine is None and value.name is not None:
-            place = self.a.as_index(value)
-            if node in self.ranges:
-                self.w.facts.ranges[place.terms[0][0]] = self.ranges[node]
-            value = Number(value.dtype, value.name, affine=place)
-        self.e.bound[node] = value
 
     def _nest(self, step: Step, destinations: dict[Node, Buffer]) -> None:
         step = self._small_updates_first(step)
@@ -144,7 +136,6 @@ class Compiler(Counters):
         elif node.kind == "scatter":
             self._scatter(node, destinations)
         elif node.kind == "reduce_window":
-            from reactant.loopnests.emission.scans import emit_scan
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             emit_scan(self, node, buffer)
             self.e.storage[node] = buffer
@@ -158,7 +149,6 @@ class Compiler(Counters):
             raise NotCompiled(f"{node.kind} has no form as loops")
 
     def _factorization(self, node: Node, destinations: dict[Node, Buffer]) -> None:
-        from reactant.loopnests.emission.factorizations import emit_factorization, results_to_write
         frame = self.frames[-1]
         read = {self.e.storage[n] for n, _ in frame.plan.steps[frame.position].roots[0].reads if n in self.e.storage}
         outputs = {r: self.apart(r, read, destinations) for r in results_to_write(node)}
@@ -170,21 +160,16 @@ class Compiler(Counters):
                 self.bind(result, self.e.load(buffer, ZERO, result.dtype))
 
     def _scatter(self, node: Node, destinations: dict[Node, Buffer]) -> None:
-        from reactant.loopnests.emission.scatter import emit_scatter
         operand = node.operands[0]
         buffer = self.e.storage.get(operand)
         if buffer is None or not self.may_overwrite(buffer) or buffer in {
-                self.e.storage.get(n) for n in self._behind(node.operands[1:])}:
+                self.e.storage.get(n) for n in self.behind(node.operands[1:])}:
             buffer = self._target(node, Root(node, "map", node.shape), destinations)
             self.copy(operand, buffer)
         frame = self.frames[-1]
         step = frame.plan.steps[frame.position]
         emit_scatter(self, node, buffer, None if step.listed is None else listed.ListedUpdates(self, step, buffer))
         self.e.storage[node] = buffer
-
-    def _behind(self, values: Iterable[Node]) -> Iterator[Node]:
-        """Values, and what they are computed from where they are not in memory."""
-        return behind(values, lambda n: n not in self.e.storage and n not in self.e.bound)
 
     # ---- branches
 
@@ -196,7 +181,7 @@ class Compiler(Counters):
             taken = [buffer for other, buffer in destinations.items() if other is not r]
             places[r] = self._common_place(node, r, arrays, [*taken, *places.values()]) \
                 or self._target(r, Root(r, "map", r.shape), destinations)
-        types = [t for r in scalars for t in self._types(r.dtype)]
+        types = [t for r in scalars for t in self.types(r.dtype)]
         condition = self.e.at(node.operands[0], ())
         branches = [self._branch(block, places, scalars) for block in node.blocks]
         order = [0, 1] if node.kind == "if" else list(range(len(branches)))
@@ -218,7 +203,7 @@ class Compiler(Counters):
             self.w.scopes[-1].lines += [*lines, "default {", *branches[last], "}"]
         outs = iter([self.w.define(f"{name}#{k}") for k in range(len(types))])
         for r in scalars:
-            self.bind(r, self._from_names(r.dtype, outs))
+            self.bind(r, self.from_names(r.dtype, outs))
         for r, buffer in places.items():
             buffer.version += 1
             buffer.level = self.w.depth
@@ -241,7 +226,7 @@ class Compiler(Counters):
     def _needs_nothing_else(self, block: Block, buffer: Buffer, results: Iterable[Node]) -> bool:
         """Whether what a branch gives for some results does not read a buffer at its end."""
         outside = [r for result in results if (r := block.returned[result.index]).block is not block]
-        return all(self.e.storage.get(n) is not buffer for n in self._behind(outside))
+        return all(self.e.storage.get(n) is not buffer for n in self.behind(outside))
 
     def _handed_on(self, block: Block, result: Node) -> Buffer | None:
         """The buffer of an array from outside that a branch gives for a result, updates in place included."""
@@ -255,7 +240,7 @@ class Compiler(Counters):
             wanted = {block.returned[r.index]: buffer for r, buffer in places.items()}
             frame = self.block(block, wanted)
             # before the copies, into what they may be computed from
-            yields = [self.a.name(n) for r in scalars for n in self._numbers(block.returned[r.index])]
+            yields = [self.a.name(n) for r in scalars for n in self.numbers(block.returned[r.index])]
             copied = [(block.returned[r.index], buffer) for r, buffer in places.items()
                       if self.e.storage.get(block.returned[r.index]) is not buffer]
             for returned, buffer in copied:
@@ -263,7 +248,7 @@ class Compiler(Counters):
             for returned, _ in copied:          # which may be several results
                 if returned.block is block:
                     self.e.storage.pop(returned, None)
-            types = [t for r in scalars for t in self._types(r.dtype)]
+            types = [t for r in scalars for t in self.types(r.dtype)]
             self.w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
             self.leave(frame)
         lines = self.w.close()
@@ -273,26 +258,9 @@ class Compiler(Counters):
             buffer.home = home
         return lines
 
-    # ---- numbers that are carried
-
-    def _types(self, dtype: np.dtype) -> list[str]:
-        return ["f32" if dtype.itemsize == 8 else "f64"] * 2 if dtype.kind == "c" else [type_of(dtype)]
-
-    def _numbers(self, node: Node) -> list[Number]:
-        value = self.e.at(node, ())
-        return list(self.a.halves(value)) if value.dtype.kind == "c" else [value]
-
-    def _from_names(self, dtype: np.dtype, names: Any) -> Number:
-        if dtype.kind == "c":
-            part = np.dtype(f"f{dtype.itemsize // 2}")
-            return self.a.pair(Number(part, next(names)), Number(part, next(names)), dtype)
-        return Number(dtype, next(names))
-
     # ---- loops
 
     def _while(self, node: Node, destinations: dict[Node, Buffer]) -> None:
-        from reactant.loopnests.emission.columns import emit_columns
-        from reactant.loopnests.emission.strips import emit_strips
         slots = slots_of(node)
         self.learn_counters(node, slots)
         if node not in self.rows and (emit_strips(self, node, slots, destinations)
@@ -305,7 +273,7 @@ class Compiler(Counters):
             return
         for slot, rotates in zip(slots, self.rotated[node], strict=True):
             slot.rotates = rotates
-        self._place_slots(node, slots, destinations)
+        place_slots(self, node, slots, destinations)
         self._write_while(node, slots, [s for s in slots if s.rotates], final=True)
 
     def _try_while(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> bool:
@@ -315,7 +283,7 @@ class Compiler(Counters):
         made, taken = list(self.frames[-1].made), list(self._taken)
         buffers = [(b, b.version, b.level, b.home) for b in set(self.e.storage.values())]
         with self.w.trial() as stays, self.e.remembering():
-            self._place_slots(node, slots, destinations)
+            place_slots(self, node, slots, destinations)
             self._write_while(node, slots, [], final=False)
             self.rotated[node] = [s.rotates for s in slots]
             if not any(self.rotated[node]):
@@ -338,57 +306,13 @@ class Compiler(Counters):
                 self.w.define(buffer.name, 0)
                 self.free.setdefault((buffer.dtype, buffer.size), []).append(buffer)
 
-    def _place_slots(self, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
-        """A buffer for each carried array, with its first content."""
-        inner = set(self._behind(used for block in node.blocks for used in block.uses()))
-        results = list(destinations.values())
-        for slot in slots:
-            slot.buffer = None
-        in_rows = [slots[k] for rows in self.rows.get(node, ()) for k in (rows.array, rows.kept)]
-        for rows in self.rows.get(node, ()):
-            place_rows(self, rows, slots)
-        for slot in slots:
-            if not slot.init.shape or slot in in_rows:
-                continue
-            buffer = self.e.storage.get(slot.init)
-            if slot.invariant:
-                if buffer is None:
-                    buffer = self.scratch(slot.init.dtype, slot.init.size)
-                    self.copy(slot.init, buffer)
-                slot.buffer = buffer
-                continue
-            alone = sum(s.init is slot.init for s in slots) == 1 and slot.init not in inner
-            if buffer is not None and alone and destinations.get(slot.result, buffer) is buffer \
-                    and self.may_overwrite(buffer) and not any(s.buffer is buffer for s in slots) \
-                    and not (slot.rotates and any(r is buffer for r in results)):
-                slot.buffer = buffer
-            elif slot.rotates:
-                # a result's own memory does not change places: copied there last, it could hold another array by then
-                slot.buffer = self.scratch(slot.init.dtype, slot.init.size)
-                self.begin(slot.init, slot.buffer)
-            else:
-                slot.buffer = self._target(slot.result, Root(slot.result, "map", slot.init.shape), destinations)
-                self.begin(slot.init, slot.buffer)
-
-    def begin(self, init: Node, buffer: Buffer) -> None:
-        """Give a carried array its first content; what is not read before it is written is left out."""
-        if init.unset:
-            return
-        if init.kind == "dynamic_update_slice" and init.operands[0].unset and init not in self.e.storage:
-            root = Root(init, "update", init.operands[1].shape)
-            starts = self.e.starts(init, init.operands[0], root.shape, 2)
-            target = Target([buffer], linear(tuple(starts), init.shape), init.shape)
-            Nest(self.e, root.shape, [root], {root: target}, self.scratch, self.parallel).emit()
-        else:
-            self.copy(init, buffer)
-
     def _write_while(self, node: Node, slots: Sequence[Slot], rotating: Sequence[Slot], final: bool) -> None:
         """The loop itself. Buffers of rotating slots are carried as pointers, with spare ones."""
         condition, body = node.blocks
         w = self.w
         numbers = [s for s in slots if not s.init.shape]
-        types = [t for s in numbers for t in self._types(s.init.dtype)]
-        starts = [self.a.name(n) for s in numbers for n in self._numbers(s.init)]
+        types = [t for s in numbers for t in self.types(s.init.dtype)]
+        starts = [self.a.name(n) for s in numbers for n in self.numbers(s.init)]
         saved = {s: s.buffer for s in slots}
         lists = listed.begin_lists(self, node, slots)
         starts += [s.buffer.name for s in rotating if s.buffer is not None]
@@ -423,7 +347,7 @@ class Compiler(Counters):
             for value, row in row_after.items():
                 if self.e.storage.get(value) is not row:
                     self.copy(value, row)
-            yields = [self.a.name(n) for s in numbers for n in self._numbers(s.returned)]     # may read spare buffers
+            yields = [self.a.name(n) for s in numbers for n in self.numbers(s.returned)]     # may read spare buffers
             listed.shorten_lists(self, lists)
             pointers, spare_types, spare_starts, spare_names = self._rotate(slots, rotating, frame, final)
             yields += pointers
@@ -448,7 +372,7 @@ class Compiler(Counters):
             *after, "}"]
         outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])
         for s in numbers:
-            self.bind(s.result, self._from_names(s.init.dtype, outs))
+            self.bind(s.result, self.from_names(s.init.dtype, outs))
         for rows in self.rows.get(node, ()):
             leave_rows(self, rows, slots)
         for s in slots:
@@ -481,7 +405,7 @@ class Compiler(Counters):
         """Bind a region's arguments."""
         rest = iter(names)
         for s in numbers:
-            self.bind(s.condition_argument if before else s.argument, self._from_names(s.init.dtype, rest))
+            self.bind(s.condition_argument if before else s.argument, self.from_names(s.init.dtype, rest))
             if not before:
                 self.bound_counter(s)
         for s in slots:

@@ -1,4 +1,4 @@
-"""What loops carry, and what is known of the integers among it: the ranges of counters that a condition bounds."""
+"""What is known of the integers that loops carry: the ranges of counters that a condition bounds."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,43 +7,8 @@ import numpy as np
 
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.emission.buffers import Buffers
-from reactant.loopnests.emission.elements import Buffer
+from reactant.loopnests.emission.carried import Slot, step_of
 from reactant.loopnests.emission.numbers import TURNED
-from reactant.support.records import dataclass
-
-
-@dataclass(eq=False)
-class Slot:
-    """A value carried by a loop."""
-
-    argument: Node
-    init: Node
-    returned: Node
-    result: Node
-    condition_argument: Node
-    invariant: bool = False
-    rotates: bool = False
-    buffer: Buffer | None = None
-
-
-def slots_of(node: Node) -> list[Slot]:
-    """What a loop carries."""
-    condition, body = node.blocks
-    return [Slot(a, i, r, out, c, invariant=r is a) for a, i, r, out, c in
-            zip(body.arguments, node.operands, body.returned, node.results, condition.arguments, strict=True)]
-
-
-def step_of(slot: Slot) -> int | None:
-    """The number a slot grows by every turn."""
-    made = slot.returned
-    if slot.init.shape or slot.init.dtype.kind not in "iu" or made.kind not in ("add", "subtract"):
-        return None
-    left, right = made.operands
-    if made.kind == "add" and right is slot.argument:
-        left, right = right, left
-    if left is not slot.argument or right.splat is None:
-        return None
-    return int(right.splat) if made.kind == "add" else -int(right.splat)
 
 
 def _may_wrap(slot: Slot, direction: str, start: tuple[int, int], limit: tuple[int, int], step: int) -> bool:

@@ -8,13 +8,10 @@ belongs to one place of the mask: the first dimension of all that is computed fr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from reactant.loopnests.analysis.graph import Block, Node, decoded
+from reactant.loopnests.emission.carried import Slot
 from reactant.loopnests.emission.numbers import ELEMENTWISE
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.counters import Slot
 
 
 def dead_lanes(node: Node, slots: Sequence[Slot], mask: Node, implies: Callable[[Node, Node], bool]) -> set[Node]:

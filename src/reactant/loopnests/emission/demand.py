@@ -7,22 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reactant.loopnests.analysis.graph import Node, behind
-from reactant.loopnests.emission.affine import ZERO, Affine, here, linear
+from reactant.loopnests.emission.affine import Affine, here, linear
 from reactant.loopnests.emission.elements import Elements, Flat
-from reactant.loopnests.emission.keeping import results_of
 from reactant.loopnests.emission.numbers import BOOL, Number
+from reactant.loopnests.emission.plan import Planner, readers_of
+from reactant.loopnests.emission.probing import computed, probing
+from reactant.loopnests.emission.roots import Plan, Root
+from reactant.loopnests.emission.scatter import update_at
 from reactant.loopnests.emission.writer import NAME, Writer
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.plan import Plan, Planner, Root
 
 MOST_MASKS = 4
 """Masks that are tried for a value."""
 ELEMENT_BY_ELEMENT = {"scatter": 2, "reduce_window": 0}
 """Ops that are no nests and go through the elements of an operand once (scans: `supported`)."""
+
+
+def planned(planner: Planner) -> Plan:
+    """The plan of a block, with what is needed of its kept values."""
+    plan = planner.plan()
+    note_needed(planner, plan, readers_of(plan.steps))
+    return plan
 
 
 def note_needed(planner: Planner, plan: Plan, readers: Mapping[Node, Sequence[tuple[int, Root]]]) -> None:
@@ -113,28 +120,8 @@ class _Probe:
             self.names.setdefault(at, set()).update(n.name or "" for n in made.parts or (made,))
 
 
-def probing(writer: Writer, shape: Iterable[int]) -> tuple[Affine, ...]:
-    """The index of a nest on trial, whose counters become known."""
-    for k, extent in enumerate(shape):
-        writer.define(f"%d{k}", 0)
-        writer.facts.ranges[f"%d{k}"] = (0, max(extent - 1, 0))
-    return here(shape)
-
-
-def computed(elements: Elements, root: Root, index: Any) -> list[Number]:
-    """What a root computes at an index."""
-    node = root.node
-    if root.kind == "scalar":
-        return [elements.compute(node, (ZERO,) * len(node.shape))]
-    if root.kind == "map":
-        return [elements.compute(node, index if root.shape == node.shape else Flat(linear(index, root.shape)))]
-    operands = node.operands[1:2] if root.kind == "update" else node.operands[:len(results_of(node))]
-    return [elements.at(o, index) for o in operands]
-
-
 def _scattered(elements: Elements, node: Node, index: Any) -> list[Number] | None:
     """Nothing where an update changes nothing, else None."""
-    from reactant.loopnests.emission.scatter import update_at
     return [] if update_at(elements, node, index) is None else None
 
 

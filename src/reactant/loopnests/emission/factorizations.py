@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -17,14 +17,12 @@ from reactant.ir import attributes as attr
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, number, symbol
+from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer, Flat, buffer_type
 from reactant.loopnests.emission.numbers import Number
 from reactant.loopnests.emission.scatter import counter, current
 from reactant.loopnests.emission.writer import parallel_end
 from reactant.native import engine
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
 
 ROUTINES = ("getrf", "potrf", "trsm")
 LANE_BYTES = 64
@@ -70,7 +68,7 @@ def lanes_of(dtype: np.dtype) -> int:
     return LANE_BYTES // dtype.itemsize
 
 
-def emit_factorization(compiler: Compiler, node: Node, outputs: dict[Node, Buffer]) -> None:
+def emit_factorization(compiler: Buffers, node: Node, outputs: dict[Node, Buffer]) -> None:
     """Write the loops; results go to `outputs`, a buffer for each result node."""
     writers: dict[str, Callable[..., Factorization]] = {"getrf": LU, "potrf": Cholesky, "trsm": Triangular}
     writers[_routine(decoded(node, "call_target_name"))](compiler, node, outputs).emit()
@@ -79,7 +77,7 @@ def emit_factorization(compiler: Compiler, node: Node, outputs: dict[Node, Buffe
 class Factorization(ABC):
     """One call: matrices are put side by side, worked on, and put where the results go."""
 
-    def __init__(self, compiler: Compiler, node: Node, outputs: dict[Node, Buffer]) -> None:
+    def __init__(self, compiler: Buffers, node: Node, outputs: dict[Node, Buffer]) -> None:
         self.c, self.w, self.e, self.a = compiler, compiler.w, compiler.e, compiler.a
         self.node, self.outputs = node, outputs
         shape = node.operands[0].shape

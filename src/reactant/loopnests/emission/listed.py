@@ -8,46 +8,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.analysis.monoids import identity_of, monoid
 from reactant.loopnests.emission.affine import Affine, linear, number
+from reactant.loopnests.emission.carried import Listing, Slot
 from reactant.loopnests.emission.compactions import emit_moves
 from reactant.loopnests.emission.dead_lanes import dead_lanes
-from reactant.loopnests.emission.demand import probing
 from reactant.loopnests.emission.elements import Buffer, Elements, Flat
+from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.keeping import results_of
-from reactant.loopnests.emission.nests import Nest, Piece, Target
+from reactant.loopnests.emission.loops import Piece, Target
+from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import BOOL, INDEX, Number
-from reactant.loopnests.emission.plan import Plan, Planner, Root, Step
+from reactant.loopnests.emission.plan import Planner
+from reactant.loopnests.emission.probing import probing
+from reactant.loopnests.emission.roots import Plan, Root, Step
 from reactant.loopnests.emission.scatter import Updates, counter, update_at
-from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
-    from reactant.loopnests.emission.counters import Slot
 
 LEAST = 256
 """Elements of a mask from which its places are listed."""
 DENSE = 3
 """Loops go through all places where a list has more than one in so many of them: vector code reads what lies side by
 side in a third of the time."""
-
-
-@dataclass(eq=False)
-class Listing:
-    """The places where a mask is true, in order, and how many they are."""
-
-    places: Buffer
-    count: Buffer
-    dead: set[Node] = field(default_factory=set)
-    """Values that nobody needs elsewhere,"""
-    known: dict[Node, Number] = field(default_factory=dict)
-    """and what others certainly are there."""
 
 
 # ---- which masks ------------------------------------------------------------------------------------------------
@@ -75,7 +61,7 @@ def implies(value: Node, mask: Node) -> bool:
 
 # ---- the lists --------------------------------------------------------------------------------------------------
 
-def begin_lists(compiler: Compiler, node: Node, slots: Sequence[Slot]) -> dict[Slot, Listing]:
+def begin_lists(compiler: Emitter, node: Node, slots: Sequence[Slot]) -> dict[Slot, Listing]:
     """List the places of a loop's masks before it."""
     found = {}
     for slot in slots:
@@ -87,7 +73,7 @@ def begin_lists(compiler: Compiler, node: Node, slots: Sequence[Slot]) -> dict[S
     return found
 
 
-def enter_lists(compiler: Compiler, lists: dict[Slot, Listing], before: bool) -> None:
+def enter_lists(compiler: Emitter, lists: dict[Slot, Listing], before: bool) -> None:
     """What was listed holds in a region of the loop."""
     for slot, listing in lists.items():
         for buffer in (listing.places, listing.count):
@@ -97,14 +83,14 @@ def enter_lists(compiler: Compiler, lists: dict[Slot, Listing], before: bool) ->
         compiler.lists[slot.condition_argument if before else slot.argument] = listing
 
 
-def shorten_lists(compiler: Compiler, lists: dict[Slot, Listing]) -> None:
+def shorten_lists(compiler: Emitter, lists: dict[Slot, Listing]) -> None:
     """After a turn: take out what the masks have lost."""
     for slot, listing in lists.items():
         if slot.returned is not slot.argument:
             _fill(compiler, listing, slot.returned, listing)
 
 
-def _fill(compiler: Compiler, listing: Listing, mask: Node, old: Listing | None) -> None:
+def _fill(compiler: Emitter, listing: Listing, mask: Node, old: Listing | None) -> None:
     """List the places of a mask: of all, or of those in an older list, which this may be."""
     e = compiler.e
 
@@ -118,7 +104,7 @@ def _fill(compiler: Compiler, listing: Listing, mask: Node, old: Listing | None)
         buffer.level = compiler.w.depth
 
 
-def _count(compiler: Compiler, listing: Listing) -> Affine:
+def _count(compiler: Emitter, listing: Listing) -> Affine:
     found = compiler.a.as_index(compiler.e.load(listing.count, number(0), INDEX))
     compiler.w.facts.ranges[found.terms[0][0]] = (0, listing.places.size)
     return found
@@ -266,7 +252,7 @@ class OverList(Nest):
     listing: Listing
     count: Affine
 
-    def over(self, compiler: Compiler, step: Step) -> None:
+    def over(self, compiler: Emitter, step: Step) -> None:
         """Take the list of a step's mask."""
         assert step.listed is not None
         self.mask, self.listing = step.listed, list_of(compiler, step)
@@ -291,7 +277,7 @@ class OverList(Nest):
 class ListedNest(OverList):
     """A nest of loops."""
 
-    def __init__(self, compiler: Compiler, step: Step, targets: dict[Root, Target]) -> None:
+    def __init__(self, compiler: Emitter, step: Step, targets: dict[Root, Target]) -> None:
         assert step.listed is not None
         shape = shape_of(step, step.listed)
         assert shape is not None
@@ -304,12 +290,12 @@ class ListedNest(OverList):
 class ListedUpdates(OverList, Updates):
     """The updates of a scatter."""
 
-    def __init__(self, compiler: Compiler, step: Step, buffer: Buffer) -> None:
+    def __init__(self, compiler: Emitter, step: Step, buffer: Buffer) -> None:
         super().__init__(compiler, step.roots[0].node, buffer)
         self.over(compiler, step)
 
 
-def emit_listed(compiler: Compiler, step: Step, targets: dict[Root, Target]) -> dict[Node, list[Number]]:
+def emit_listed(compiler: Emitter, step: Step, targets: dict[Root, Target]) -> dict[Node, list[Number]]:
     """Write the nest of a step over its list, or over all places where these are not many more. (All steps of a turn
     that keep arrays do the same: what one leaves out another one does not read.)"""
     nest = ListedNest(compiler, step, targets)
@@ -330,7 +316,7 @@ def emit_listed(compiler: Compiler, step: Step, targets: dict[Root, Target]) -> 
     return {}
 
 
-def rested(compiler: Compiler, root: Root, step: Step, buffer: Buffer) -> Buffer:
+def rested(compiler: Emitter, root: Root, step: Step, buffer: Buffer) -> Buffer:
     """The buffer for a value of a step that runs over a list, with what the value is elsewhere: the one that it should
     go to if that can be."""
     e = compiler.e
@@ -353,7 +339,7 @@ def rested(compiler: Compiler, root: Root, step: Step, buffer: Buffer) -> Buffer
     return buffer
 
 
-def note_lists(compiler: Compiler, planner: Planner, plan: Plan) -> None:
+def note_lists(compiler: Emitter, planner: Planner, plan: Plan) -> None:
     """Mark the steps of a plan that run over lists."""
     for mask in list(compiler.lists):
         if _is_in_use(plan.block, mask):
@@ -383,7 +369,7 @@ def _note_part(planner: Planner, plan: Plan, part: Node, mask: Node) -> None:
         plan.steps.insert(plan.steps.index(step) + 1, Step(later, step.shape, part, mask))
 
 
-def list_of(compiler: Compiler, step: Step) -> Listing:
+def list_of(compiler: Emitter, step: Step) -> Listing:
     """The list of a step's mask, which is made where it is used first."""
     mask = step.listed
     assert mask is not None

@@ -6,20 +6,19 @@ computed where it is used. Roots over one range of indices that need each other 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from reactant.ir.types import size
-from reactant.loopnests.analysis.graph import Block, Node, Shape, decoded
+from reactant.loopnests.analysis.graph import Block, Node, Shape
 from reactant.loopnests.emission.affine import Affine, Facts, here, linear, symbol
-from reactant.loopnests.emission.demand import computed, note_needed, probing
 from reactant.loopnests.emission.elements import Elements, Flat, reduces_inline
 from reactant.loopnests.emission.keeping import MOVES, OPS, WHOLE, Keeping, is_root, is_scalar_step, results_of
 from reactant.loopnests.emission.numbers import ELEMENTWISE, Arithmetic, Number
+from reactant.loopnests.emission.probing import computed, probing
+from reactant.loopnests.emission.roots import Plan, Root, Step
 from reactant.loopnests.emission.writer import Names, Writer
-from reactant.support.records import dataclass
 
 SMALL = 4
 """How many times smaller than an array a part of it is that is worth reading before the array changes."""
@@ -28,65 +27,6 @@ LEAST_WINDOW = 256
 LONGEST = 64
 """Operations on single numbers that are written out wherever their result is used; of longer chains, numbers in between
 are steps of their own (hundreds of conditions that depend on each other: 100 s of writing them again for each nest)."""
-
-
-@dataclass(eq=False)
-class Root:
-    """A value that is computed for its own sake. `shape` is what its loops run over; `place` where an element of them
-    is written (in the target), `reads` the kept values and their indices, in terms of the loops' symbols d0, d1...; an
-    index of None is all of the value."""
-
-    node: Node
-    kind: str
-    shape: Shape
-    flat: bool = False
-    reads: list[tuple[Node, Any]] = field(default_factory=list)
-    place: Affine | None = None
-    starts: tuple[Affine, ...] | None = None
-    expense: float = 1.0
-    bounds: frozenset[str] = frozenset()
-    """Symbols of run-time places at which its loops are cut."""
-    needed: Node | None = None
-    """A mask of a kept value: where it is false, nobody needs the element (`demand`)."""
-    rests: Any = None
-    """Of a step that runs over a list: what the value is where the mask is false, a number or a value in memory."""
-
-    @property
-    def reduced(self) -> tuple[int, ...]:
-        """Dimensions of `shape` that a reduction sums over."""
-        return tuple(decoded(self.node, "dimensions")) if self.kind == "reduce" else ()
-
-
-@dataclass(eq=False)
-class Step:
-    """One nest of loops with its roots, or one other op."""
-
-    roots: list[Root]
-    shape: Shape = ()
-    listed: Node | None = None
-    """The mask over whose places its loops go (`listed`),"""
-    listed_of: Node | None = None
-    """and the one of which that is a part, where it is made in this block."""
-    dense: bool = False
-    """Whether the loops may go over all places as well."""
-
-    @property
-    def kind(self) -> str:
-        """nest, scalar or op"""
-        first = self.roots[0].kind
-        return "nest" if first in ("map", "reduce", "update") else first
-
-
-@dataclass(eq=False)
-class Plan:
-    """A block's steps in order."""
-
-    block: Block
-    kept: set[Node]
-    steps: list[Step]
-    reads_at_end: set[Node]
-    offsets: dict[Step, dict[Node, tuple[int, int] | None] | None] = field(default_factory=dict)
-    """What `tiles` has found out about steps: each begins chains of its own, and is looked at for all before it."""
 
 
 def read_from_updates(block: Block) -> None:
@@ -154,7 +94,7 @@ def flat_tree(node: Node, kept: Callable[[Node], bool], seen: dict[Node, bool]) 
     return good
 
 
-def _readers(steps: Sequence[Step]) -> dict[Node, list[tuple[int, Root]]]:
+def readers_of(steps: Sequence[Step]) -> dict[Node, list[tuple[int, Root]]]:
     """Who reads each value, in order: the roots and the places of their steps."""
     found: dict[Node, list[tuple[int, Root]]] = {}
     for place, step in enumerate(steps):
@@ -200,7 +140,7 @@ class Planner:
         for _ in range(3):
             made = self._planned()
             early: dict[Node, Node] = {}
-            readers = _readers(made.steps)
+            readers = readers_of(made.steps)
             for number, step in enumerate(made.steps):
                 for root in step.roots:
                     if root.kind == "update":
@@ -215,7 +155,6 @@ class Planner:
             self.kept |= set(early)
             self._behind.clear()
         _write_last(made)
-        note_needed(self, made, _readers(made.steps))
         return made
 
     def _read_too_late(self, update: Root, later: Iterable[Root]) -> Iterable[Node]:

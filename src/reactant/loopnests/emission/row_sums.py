@@ -9,18 +9,14 @@ With a few vectors at once it is four rows by four columns: 3000 x 3000 by 3000 
 """
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from reactant.ir.types import size
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.emission.affine import Affine, number, symbol
+from reactant.loopnests.emission.loops import Loops, Piece
 from reactant.loopnests.emission.numbers import ELEMENTWISE, Number
+from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import parallel_end
 from reactant.native import engine
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.nests import Nest, Piece
-    from reactant.loopnests.emission.plan import Root
 
 TOGETHER = 4
 """Rows that are summed together."""
@@ -38,7 +34,7 @@ MOST_COLUMNS = 16
 MOST_STEPS = 8
 
 
-def columns_together(nest: Nest, d: int) -> int:
+def columns_together(nest: Loops, d: int) -> int:
     """How many columns are summed together with rows, the dimension of which is `d`; 0 where they are not."""
     if d + 2 >= len(nest.shape) or not 1 < nest.shape[d + 1] <= MOST_COLUMNS or engine.vector_bytes() < 64:
         return 0
@@ -49,7 +45,7 @@ def columns_together(nest: Nest, d: int) -> int:
     return columns if shared and applies(nest, d, columns) else 0
 
 
-def applies(nest: Nest, d: int, columns: int = 1) -> bool:
+def applies(nest: Loops, d: int, columns: int = 1) -> bool:
     """Whether dimension `d` counts rows, and all that a nest does is to sum them, with numbers that they share; or sums
     of rows and some columns, which the next dimension counts."""
     sums, inner = nest.sums, d + 1 + (columns > 1)
@@ -74,15 +70,13 @@ def _shared(node: Node, d: int, shape: tuple[int, ...], steps: int = MOST_STEPS)
     return node.kind in ELEMENTWISE and any(_shared(o, d, shape, steps - 1) for o in node.operands)
 
 
-def write(nest: Nest, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
+def write(nest: Loops, d: int, piece: Piece, index: tuple[Affine, ...], pieces: list[list[Piece]],
           parallel: bool) -> Piece | None:
     """Write the loop over whole groups of rows of a piece; what remains of it comes back."""
     w = nest.w
     length = piece.high + piece.low.times(-1)
     if length.fixed is None or length.fixed < TOGETHER:
         return piece
-    from reactant.loopnests.emission.nests import Piece
-
     whole = length.fixed // TOGETHER * TOGETHER
     low, high, step = w.affine(piece.low), w.affine(piece.low + whole), w.index(TOGETHER)
     counter = w.fresh("i")
@@ -106,7 +100,7 @@ def write(nest: Nest, d: int, piece: Piece, index: tuple[Affine, ...], pieces: l
                  None if piece.known_low is None else piece.known_low + whole, piece.known_high)
 
 
-def _group(nest: Nest, d: int, row: Affine, index: tuple[Affine, ...], pieces: list[list[Piece]],
+def _group(nest: Loops, d: int, row: Affine, index: tuple[Affine, ...], pieces: list[list[Piece]],
            columns: range | None = None) -> None:
     """The sums of some rows, or of some rows and columns."""
     after: list[tuple[Affine, ...]] = [()] if columns is None else [(number(c),) for c in columns]

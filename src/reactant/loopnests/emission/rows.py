@@ -7,33 +7,19 @@ The forward run of a gradient keeps its states like this. A copy a turn is saved
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.emission.affine import ZERO, Affine
-from reactant.loopnests.emission.counters import Slot, step_of
+from reactant.loopnests.emission.carried import Rows, Slot, step_of
 from reactant.loopnests.emission.elements import Buffer
+from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.numbers import ELEMENTWISE
-from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
 
 COMPUTED = ELEMENTWISE | {"dynamic_update_slice", "pad", "concatenate"}
 """Ops whose results are written element by element, where they are wanted."""
 
 
-@dataclass(eq=False)
-class Rows:
-    """Numbers of the carried values: the array, the rows it is kept in, and the counter that says which row it is."""
-
-    array: int
-    kept: int
-    counter: int
-    memory: Buffer | None = None
-
-
-def find_rows(compiler: Compiler, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
+def find_rows(compiler: Emitter, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> None:
     """Note the arrays of a loop that live in rows, and take what puts them there out of the body. (Rows that have a
     destination are not memory of ours; whether there is more than they need is not known.)"""
     if node in compiler.rows:
@@ -48,7 +34,7 @@ def find_rows(compiler: Compiler, node: Node, slots: Sequence[Slot], destination
         _leave_out(node.blocks[1], slots[each.kept])
 
 
-def _found(compiler: Compiler, slots: Sequence[Slot], number: int) -> Rows | None:
+def _found(compiler: Emitter, slots: Sequence[Slot], number: int) -> Rows | None:
     kept = slots[number]
     update = kept.returned
     if update.kind != "dynamic_update_slice" or update.operands[0] is not kept.argument or update.users \
@@ -95,14 +81,14 @@ def part(rows: Rows, slots: Sequence[Slot], row: Affine, **known: object) -> Buf
                   **known)  # type: ignore[arg-type]
 
 
-def place_rows(compiler: Compiler, rows: Rows, slots: Sequence[Slot]) -> None:
+def place_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot]) -> None:
     """Memory for the rows and one more, and the first row."""
     array, kept = slots[rows.array], slots[rows.kept]
     rows.memory = compiler.scratch(kept.init.dtype, kept.init.size + array.init.size)
     compiler.begin(array.init, part(rows, slots, ZERO, level=compiler.w.depth))
 
 
-def enter_rows(compiler: Compiler, rows: Rows, slots: Sequence[Slot], before: bool) -> None:
+def enter_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot], before: bool) -> None:
     """The array in a region: the row of this turn, which nothing writes."""
     counter, array = slots[rows.counter], slots[rows.array]
     turn = compiler.e.at(counter.condition_argument if before else counter.argument, ()).affine
@@ -111,14 +97,14 @@ def enter_rows(compiler: Compiler, rows: Rows, slots: Sequence[Slot], before: bo
         rows, slots, turn, level=compiler.w.depth, writable=False)
 
 
-def next_row(compiler: Compiler, rows: Rows, slots: Sequence[Slot], body: Block) -> Buffer:
+def next_row(compiler: Emitter, rows: Rows, slots: Sequence[Slot], body: Block) -> Buffer:
     """Where the array is after this turn."""
     turn = compiler.e.at(slots[rows.counter].argument, ()).affine
     assert turn is not None
     return part(rows, slots, turn + 1, level=compiler.w.depth, home=body)
 
 
-def leave_rows(compiler: Compiler, rows: Rows, slots: Sequence[Slot]) -> None:
+def leave_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot]) -> None:
     """After the loop: the array is the last row, and the rows are what they were to be."""
     kept, array, memory = slots[rows.kept], slots[rows.array], rows.memory
     assert memory is not None

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -13,14 +13,13 @@ from reactant.ir.types import is_float, shape_of, size
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.analysis.monoids import identity_of, monoid
 from reactant.loopnests.emission.affine import Affine, linear, number, symbol
+from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer
-from reactant.loopnests.emission.nests import PARALLEL_WORK, Nest, Piece
+from reactant.loopnests.emission.loops import PARALLEL_WORK, Piece
+from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import Number
+from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.scatter import current
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
-    from reactant.loopnests.emission.plan import Root
 
 _ATTRIBUTES = ("window_dimensions", "padding", "window_strides", "base_dilations", "window_dilations")
 
@@ -66,7 +65,7 @@ def _scanned(extents: tuple[int, ...], window: tuple[int, ...], padding: object,
     return (d, True) if rows[d] == (0, window[d] - 1) else None
 
 
-def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
+def emit_scan(compiler: Buffers, node: Node, buffer: Buffer) -> None:
     """Write the loops of a cumulative op; the result goes to `buffer`."""
     w, e, operand = compiler.w, compiler.e, node.operands[0]
     window, padding, *steps = (decoded(node, n) for n in _ATTRIBUTES)
@@ -85,7 +84,7 @@ def emit_scan(compiler: Compiler, node: Node, buffer: Buffer) -> None:
 class Scan(Nest):
     """A scan along the last dimension, carried in registers. It passes over what changes nothing and nobody needs."""
 
-    def __init__(self, compiler: Compiler, node: Node, buffer: Buffer, along: int, backwards: bool) -> None:
+    def __init__(self, compiler: Buffers, node: Node, buffer: Buffer, along: int, backwards: bool) -> None:
         super().__init__(compiler.e, node.shape, [], {}, compiler.scratch, compiler.parallel)
         frame = compiler.frames[-1]
         self.root = frame.plan.steps[frame.position].roots[0]
@@ -136,7 +135,7 @@ class Scan(Nest):
         return "}"
 
 
-def _in_rows(compiler: Compiler, node: Node, buffer: Buffer, d: int, backwards: bool) -> None:
+def _in_rows(compiler: Buffers, node: Node, buffer: Buffer, d: int, backwards: bool) -> None:
     """A scan along another dimension, row by row: each from the one before, read anew."""
     w, e = compiler.w, compiler.e
     operand, init = node.operands
@@ -173,7 +172,7 @@ def _in_rows(compiler: Compiler, node: Node, buffer: Buffer, d: int, backwards: 
             w.finish(tail)
 
 
-def _open(compiler: Compiler, d: int, low: int, extent: int, index: dict[int, Affine], parallel: bool) -> str:
+def _open(compiler: Buffers, d: int, low: int, extent: int, index: dict[int, Affine], parallel: bool) -> str:
     """Open a loop over a dimension; how it is closed."""
     w = compiler.w
     name = w.fresh("i")

@@ -5,7 +5,7 @@ Many updates of a small result, combined in a way that has no order, are done in
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,13 @@ from reactant.ir.types import real_dtype
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.analysis.monoids import identity_of, monoid
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, number, symbol
+from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer, Elements
-from reactant.loopnests.emission.nests import Nest, Piece
+from reactant.loopnests.emission.loops import Piece
+from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import BOOL, Number
+from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import parallel_end
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
-    from reactant.loopnests.emission.plan import Root
-
 
 CHUNKS = 8
 """Copies of a small result that several threads scatter into."""
@@ -29,7 +27,7 @@ MOST_COPIED, LEAST_UPDATES = 4096, 1 << 16
 """Elements of such a result at most, and updates at least."""
 
 
-def emit_scatter(compiler: Compiler, node: Node, buffer: Buffer, updates: Updates | None = None) -> None:
+def emit_scatter(compiler: Buffers, node: Node, buffer: Buffer, updates: Updates | None = None) -> None:
     """Write the scatter of one operand, which is in `buffer` already; updates: the loop, where it is not over all."""
     identity, updates = None if updates else _identity(node), updates or Updates(compiler, node, buffer)
     if identity is None or updates.cut_at_run_time():
@@ -53,7 +51,7 @@ def _identity(node: Node) -> object | None:
     return found
 
 
-def _in_chunks(compiler: Compiler, node: Node, buffer: Buffer, identity: object) -> None:
+def _in_chunks(compiler: Buffers, node: Node, buffer: Buffer, identity: object) -> None:
     """Parts of the updates go to copies of the result, which are combined at the end."""
     w, e, a = compiler.w, compiler.e, compiler.a
     count = node.operands[2].shape[0]
@@ -84,7 +82,7 @@ def _in_chunks(compiler: Compiler, node: Node, buffer: Buffer, identity: object)
         w.finish()
 
 
-def counter(compiler: Compiler, low: Affine, high: Affine, range_: tuple[int, int]) -> Affine:
+def counter(compiler: Buffers, low: Affine, high: Affine, range_: tuple[int, int]) -> Affine:
     """Open a loop; its counter."""
     w = compiler.w
     name = w.fresh("i")
@@ -98,7 +96,7 @@ class Updates(Nest):
     """The loop over updates in order, into a copy of the result that starts at `base`. The first dimension goes from
     one end to another, where they are told."""
 
-    def __init__(self, compiler: Compiler, node: Node, buffer: Buffer, base: Affine = ZERO,
+    def __init__(self, compiler: Buffers, node: Node, buffer: Buffer, base: Affine = ZERO,
                  ends: tuple[Affine, Affine] | None = None) -> None:
         super().__init__(compiler.e, node.operands[2].shape, [], {}, compiler.scratch, False)
         self.node, self.buffer, self.base, self.ends = node, buffer, base, ends

@@ -8,22 +8,21 @@ has become false leaves an element as it is for good, a strip is done when none 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reactant.ir.types import size
 from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, symbol
-from reactant.loopnests.emission.demand import probing
+from reactant.loopnests.emission.carried import Slot
 from reactant.loopnests.emission.elements import Buffer, Elements, Flat, buffer_type
+from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.keeping import is_root
 from reactant.loopnests.emission.numbers import BOOL, Number
 from reactant.loopnests.emission.plan import Planner, flat_tree
+from reactant.loopnests.emission.probing import probing
+from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import Writer
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
-    from reactant.loopnests.emission.counters import Slot
 
 LEAST = 16
 """Elements from which strips are worth while."""
@@ -65,7 +64,7 @@ class Strips:
         return next((n for n in range(most, most // 2, -8) if extent % n == 0), most)
 
 
-def emit_strips(compiler: Compiler, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> bool:
+def emit_strips(compiler: Emitter, node: Node, slots: Sequence[Slot], destinations: dict[Node, Buffer]) -> bool:
     """Write the loop in strips where that is right; False where it is not."""
     strips = recognised(compiler, node, slots)
     if strips is None:
@@ -76,7 +75,7 @@ def emit_strips(compiler: Compiler, node: Node, slots: Sequence[Slot], destinati
 
 # ---- when it is right -----------------------------------------------------------------------------------------------
 
-def recognised(compiler: Compiler, node: Node, slots: Sequence[Slot]) -> Strips | None:
+def recognised(compiler: Emitter, node: Node, slots: Sequence[Slot]) -> Strips | None:
     """The strips of a loop, None where its elements need each other."""
     condition, body = node.blocks
     arrays = [s for s in slots if s.init.shape and not s.invariant]
@@ -161,7 +160,7 @@ def _test(condition: Block, arrays: dict[Node, Slot]) -> Node | bool:
 class Checked:
     """Tries out, on code that is thrown away, what one element of the body needs."""
 
-    def __init__(self, compiler: Compiler, body: Block, arrays: Sequence[Slot]) -> None:
+    def __init__(self, compiler: Emitter, body: Block, arrays: Sequence[Slot]) -> None:
         self.compiler, self.body, self.arrays = compiler, body, arrays
         self.planner = Planner(body, (), compiler.ranges.get,
                                lambda n: n in compiler.e.storage or n in compiler.e.bound, compiler.names)
@@ -210,7 +209,7 @@ class Checked:
 class Writing:
     """Writes a loop in strips."""
 
-    def __init__(self, compiler: Compiler, node: Node, strips: Strips, destinations: dict[Node, Buffer]) -> None:
+    def __init__(self, compiler: Emitter, node: Node, strips: Strips, destinations: dict[Node, Buffer]) -> None:
         self.c, self.node, self.s = compiler, node, strips
         self.w, self.e, self.a = compiler.w, compiler.e, compiler.a
         self.destinations = destinations
@@ -218,7 +217,6 @@ class Writing:
 
     def emit(self) -> None:
         """Write everything."""
-        from reactant.loopnests.emission.plan import Root
         outs = {s: self.c._target(s.result, Root(s.result, "map", s.init.shape), self.destinations)
                 for s in self.s.arrays}
         # starts that are computed on the way are computed again in every strip, which is what they cost anyway
@@ -310,9 +308,9 @@ class Writing:
         """The loop itself, on one strip."""
         w, e, a, strips = self.w, self.e, self.a, self.s
         masked = strips.mask is not None
-        types = [t for s in strips.scalars for t in self.c._types(s.init.dtype)] + ["i1"] * masked
+        types = [t for s in strips.scalars for t in self.c.types(s.init.dtype)] + ["i1"] * masked
         first = active if active is not None else a.constant(True, BOOL)
-        starts = [a.name(n) for s in strips.scalars for n in self.c._numbers(s.init)]
+        starts = [a.name(n) for s in strips.scalars for n in self.c.numbers(s.init)]
         starts += [a.name(first)] if masked else []
         condition = self.node.blocks[0]
         w.open()
@@ -320,7 +318,7 @@ class Writing:
         with e.remembering():
             rest = iter(names)
             for s in strips.scalars:
-                self.c.bind(s.condition_argument, self.c._from_names(s.init.dtype, rest))
+                self.c.bind(s.condition_argument, self.c.from_names(s.init.dtype, rest))
             if strips.test is not None:
                 e.bound[strips.test] = Number(BOOL, names[-1])
             again = e.at(condition.returned[0], ())
@@ -333,10 +331,10 @@ class Writing:
         with e.remembering():
             rest = iter(inside)
             for s in strips.scalars:
-                self.c.bind(s.argument, self.c._from_names(s.init.dtype, rest))
+                self.c.bind(s.argument, self.c.from_names(s.init.dtype, rest))
             self._changed()
             still = self._lanes(start, length, self._turn, active=masked)
-            yields = [a.name(n) for s in strips.scalars for n in self.c._numbers(s.returned)]
+            yields = [a.name(n) for s in strips.scalars for n in self.c.numbers(s.returned)]
             yields += [a.name(still)] if still is not None else []
             w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}" if types else "scf.yield")
         after = w.close()
@@ -359,20 +357,20 @@ class Writing:
         return e.at(strips.mask, index)
 
 
-def scalars_alone(compiler: Compiler, node: Node, scalars: Sequence[Slot]) -> None:
+def scalars_alone(compiler: Emitter, node: Node, scalars: Sequence[Slot]) -> None:
     """The numbers that a loop carries, once more without its arrays, where somebody needs them afterwards."""
     if not any(s.result.is_read for s in scalars):
         return
     w, e, a = compiler.w, compiler.e, compiler.a
-    types = [t for s in scalars for t in compiler._types(s.init.dtype)]
-    starts = [a.name(n) for s in scalars for n in compiler._numbers(s.init)]
+    types = [t for s in scalars for t in compiler.types(s.init.dtype)]
+    starts = [a.name(n) for s in scalars for n in compiler.numbers(s.init)]
     condition = node.blocks[0]
     w.open()
     names = [w.define(w.fresh("b")) for _ in types]
     with e.remembering():
         rest = iter(names)
         for s in scalars:
-            compiler.bind(s.condition_argument, compiler._from_names(s.init.dtype, rest))
+            compiler.bind(s.condition_argument, compiler.from_names(s.init.dtype, rest))
         test = a.name(e.at(condition.returned[0], ()))
     before = w.close()
     w.open()
@@ -380,14 +378,14 @@ def scalars_alone(compiler: Compiler, node: Node, scalars: Sequence[Slot]) -> No
     with e.remembering():
         rest = iter(inside)
         for s in scalars:
-            compiler.bind(s.argument, compiler._from_names(s.init.dtype, rest))
-        yields = [a.name(n) for s in scalars for n in compiler._numbers(s.returned)]
+            compiler.bind(s.argument, compiler.from_names(s.init.dtype, rest))
+        yields = [a.name(n) for s in scalars for n in compiler.numbers(s.returned)]
         w.line(f"scf.yield {', '.join(yields)} : {', '.join(types)}")
     after = w.close()
     result = write_while(w, list(zip(names, starts, inside, types, strict=True)), before, test, after)
     outs = iter([w.define(f"{result}#{k}") for k in range(len(types))])
     for s in scalars:
-        compiler.bind(s.result, compiler._from_names(s.init.dtype, outs))
+        compiler.bind(s.result, compiler.from_names(s.init.dtype, outs))
 
 
 def write_while(w: Writer, carried: Sequence[tuple[str, str, str, str]], before: list[str], test: str,

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reactant.loopnests.analysis.graph import Node
 from reactant.loopnests.emission.affine import Affine, number, symbol
+from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer, buffer_type
-from reactant.loopnests.emission.nests import Nest, Piece, Target
-from reactant.loopnests.emission.plan import Plan, Root, Step
+from reactant.loopnests.emission.loops import Piece, Target
+from reactant.loopnests.emission.nests import Nest
+from reactant.loopnests.emission.roots import Plan, Root, Step
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.control import Compiler
 
 TILE_BYTES = 640 * 1024
 """Memory of one tile: about what the second cache of a core holds beside what streams through it."""
@@ -54,7 +53,7 @@ class Link:
 class TileNest(Nest):
     """The part of a nest that belongs to one tile."""
 
-    def __init__(self, compiler: Compiler, step: Step, targets: dict[Root, Target]) -> None:
+    def __init__(self, compiler: Buffers, step: Step, targets: dict[Root, Target]) -> None:
         super().__init__(compiler.e, step.shape, step.roots, targets, compiler.scratch, parallel=False)
         self.flat, self.shape = False, tuple(step.shape)
         self.first = self.last = number(0)
@@ -131,7 +130,7 @@ class TileNest(Nest):
         return found
 
 
-def chain_at(compiler: Compiler, plan: Plan, position: int) -> list[Link]:
+def chain_at(compiler: Buffers, plan: Plan, position: int) -> list[Link]:
     """The chain that begins with a step of a plan; empty where there is none that pays."""
     steps = []
     for step in plan.steps[position:]:
@@ -178,7 +177,7 @@ def tile_rows(links: Sequence[Link]) -> int:
     return max(FEWEST, min(MOST, TILE_BYTES // row // 4 * 4))
 
 
-def _linked(compiler: Compiler, plan: Plan, steps: Sequence[Step]) -> list[Link]:
+def _linked(compiler: Buffers, plan: Plan, steps: Sequence[Step]) -> list[Link]:
     """The first of some steps that can be in one chain, with the rows that each has to compute for the others."""
     w, e = compiler.w, compiler.e
     made: dict[Node, Link] = {}
@@ -210,11 +209,11 @@ def _linked(compiler: Compiler, plan: Plan, steps: Sequence[Step]) -> list[Link]
     return links
 
 
-def _stand_in(compiler: Compiler, node: Node) -> Buffer:
+def _stand_in(compiler: Buffers, node: Node) -> Buffer:
     return Buffer(compiler.w.define(compiler.w.fresh("s")), node.dtype, node.size, level=compiler.w.depth)
 
 
-def emit_chain(compiler: Compiler, links: Sequence[Link], destinations: dict[Node, Buffer]) -> None:
+def emit_chain(compiler: Buffers, links: Sequence[Link], destinations: dict[Node, Buffer]) -> None:
     """Write a chain. The frame is at its last step."""
     w, e = compiler.w, compiler.e
     read = {e.storage[n] for link in links for root in link.step.roots for n, _ in root.reads if n in e.storage}
@@ -250,7 +249,7 @@ def emit_chain(compiler: Compiler, links: Sequence[Link], destinations: dict[Nod
         target.buffers[0].level = w.depth
 
 
-def _local(compiler: Compiler, links: Sequence[Link]) -> set[Node]:
+def _local(compiler: Buffers, links: Sequence[Link]) -> set[Node]:
     """The values that only the chain reads: a tile has its own rows of them."""
     plan = compiler.frames[-1].plan
     inside = [link.step for link in links]
@@ -261,7 +260,7 @@ def _local(compiler: Compiler, links: Sequence[Link]) -> set[Node]:
     return {root.node for step in inside for root in step.roots} - outside
 
 
-def _tile_buffer(compiler: Compiler, link: Link, node: Node, first: Affine, height: int) -> Buffer:
+def _tile_buffer(compiler: Buffers, link: Link, node: Node, first: Affine, height: int) -> Buffer:
     """Memory for the rows of a value that one tile computes."""
     w, width = compiler.w, node.size // link.rows
     count = (height + link.before + link.after) * width
