@@ -11,23 +11,8 @@ import numpy as np
 
 from reactant.ir.types import size
 from reactant.kernels.lockstep.conditions import TRUE
-from reactant.kernels.lockstep.forms import (
-    KNOWN_PLACES,
-    Axis,
-    Choice,
-    Division,
-    Domain,
-    Facts,
-    Form,
-    Range,
-    Run,
-    axes_of,
-    bounds_of,
-    content,
-    is_static,
-    of_atom,
-    range_of,
-)
+from reactant.kernels.lockstep.data import Axis, Choice, Division, Domain, Form, Range, Run, of_atom
+from reactant.kernels.lockstep.forms import KNOWN_PLACES, Facts, axes_of, bounds_of, content, is_static, range_of
 from reactant.support.records import dataclass
 
 PADDING = 4096

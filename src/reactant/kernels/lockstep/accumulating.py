@@ -6,7 +6,6 @@ loaded is a partial result, and a store hands on what it gathered. After the loo
 from __future__ import annotations
 
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -16,7 +15,8 @@ from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.conditions import both, terms_of
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Form, axes_of
+from reactant.kernels.lockstep.data import Form, Lanes
+from reactant.kernels.lockstep.forms import axes_of
 from reactant.kernels.lockstep.gathering import (
     KINDS,
     Access,
@@ -28,14 +28,12 @@ from reactant.kernels.lockstep.gathering import (
     note_write,
     reduced,
 )
-from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, number, select
+from reactant.kernels.lockstep.lanes import condition_lanes, number, select
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.memory import Memory, repeated
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Partial, Value
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 UPDATES = {*KINDS, "arith.subf", "arith.subi", "math.fma", "arith.select"}
 """Ops that a stored value may be made by from a loaded one."""
@@ -216,8 +214,8 @@ def _over_turns(update: Update, record: Record, op: ir.Operation) -> Update:
 
 
 def _write(machine: Machine, memory: Memory, update: Update, onto_zero: bool) -> None:
-    note_read(machine, memory, update.form, update.context)
-    note_write(machine, memory, update.form, update.context)
+    note_read(machine.records, memory, update.form, update.context)
+    note_write(machine.records, memory, update.form, update.context)
     part = update.part
     if update.kind != "add" or not onto_zero:
         part = combined(update.kind, memory.load(update.form, update.context), part, update.context)

@@ -10,20 +10,10 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.kernels.lockstep.conditions import Compare, Condition, Known, at_least, both, either
-from reactant.kernels.lockstep.forms import (
-    Domain,
-    Form,
-    Range,
-    Run,
-    choice,
-    divisions,
-    floor_division,
-    is_static,
-    range_of,
-    within,
-)
-from reactant.kernels.lockstep.lanes import Lanes, apply, select
+from reactant.kernels.lockstep.conditions import Compare, Known, at_least, both, either
+from reactant.kernels.lockstep.data import Condition, Domain, Form, Lanes, Range, Run
+from reactant.kernels.lockstep.forms import choice, divisions, floor_division, is_static, range_of, within
+from reactant.kernels.lockstep.lanes import apply, select
 from reactant.kernels.lockstep.staging import origin_of_choice
 from reactant.kernels.lockstep.trees import tree
 from reactant.kernels.lockstep.values import (

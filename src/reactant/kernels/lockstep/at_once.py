@@ -7,7 +7,6 @@ its own copy of what it writes before it reads (the tiles of a blocked algorithm
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -15,9 +14,11 @@ from reactant.ir import modules, ops
 from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.accumulating import Updates, finish, only_zero, updated_memories, updates_of
 from reactant.kernels.lockstep.combining import identity
-from reactant.kernels.lockstep.conditions import Condition, at_least
+from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.context import Context, zero_outside
-from reactant.kernels.lockstep.forms import Axis, Domain, Form, Span, axes_of, is_static, of_atom, range_of
+from reactant.kernels.lockstep.control import padded
+from reactant.kernels.lockstep.data import Axis, Condition, Domain, Form, Lanes, Span, of_atom
+from reactant.kernels.lockstep.forms import at_domain, axes_of, is_static, range_of
 from reactant.kernels.lockstep.gathering import (
     NotAtOnce,
     Record,
@@ -25,10 +26,10 @@ from reactant.kernels.lockstep.gathering import (
     combined,
     extended,
     independent,
-    machine_records,
     reduced,
 )
-from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, number, select
+from reactant.kernels.lockstep.lanes import condition_lanes, fitted, number, select
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.memory import Memory, repeated
 from reactant.kernels.lockstep.shifted import Carried, Shifts
 from reactant.kernels.lockstep.values import (
@@ -40,9 +41,6 @@ from reactant.kernels.lockstep.values import (
     known_number,
     of_lanes,
 )
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 
 def all_turns_at_once(machine: Machine, op: ir.Operation, context: Context, lower: Form, upper: Form, stride: int,
@@ -113,7 +111,7 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, limits: tup
             return _as_larger_grid(machine, op, context, lower, *merged)
         except (Refused, KeyError):
             restore(machine, before)
-    depth = len(machine_records(machine))
+    depth = len(machine.records)
     axis = Axis(f"turn{depth}", most, (depth - 9 if outermost else depth + 9, machine.fresh()))
     domain = {**context.domain, axis: Span(0, most)}
     variable = lower + of_atom(axis).times(stride)
@@ -128,11 +126,11 @@ def _all_turns(machine: Machine, op: ir.Operation, context: Context, limits: tup
         memory.private = memory.private | {axis}
     for memory in updated:
         record.updates[memory] = Updates(ir.InsertionPoint.current.block, len(machine.records) + 1)
-    machine_records(machine).append(record)
+    machine.records.append(record)
     try:
         results = _run(machine, op, context, inner, record, (variable, stride), inits, uneven)
     finally:
-        machine_records(machine).remove(record)
+        machine.records.remove(record)
     if record.overlapping:
         raise NotAtOnce("its turns read overlapping parts of an array, or tables", op)
     for memory in written:
@@ -290,7 +288,6 @@ def _last(op: ir.Operation, value: Value, init: Value, inner: Context, record: R
         raise NotAtOnce("lanes leave it at different times", op)
     last = {**inner.domain, record.axis: Span(inner.domain[record.axis].last, 1)}
     if isinstance(value, Integer) and is_static(value.form):
-        from reactant.kernels.lockstep.forms import at_domain
         return Integer(at_domain(value.form, last), value.width, value.exact)
     return of_lanes(fitted(as_lanes(value, inner.domain), last), type_)
 
@@ -330,7 +327,6 @@ def _where_it_turns(part: Lanes, kind: str, context: Context, inner: Context, re
 
 def _widened(part: Lanes, kind: str, context: Context, inner: Context, record: Record) -> Lanes:
     """A part over the axis of the loop, and over all lanes of the context, with nothing in what is new."""
-    from reactant.kernels.lockstep.control import _padded
     domain = {**inner.domain, **part.domain}
     outside = [a for a in context.domain if inner.domain[a] != context.domain[a]]
     if not outside:
@@ -340,7 +336,7 @@ def _widened(part: Lanes, kind: str, context: Context, inner: Context, record: R
     small = {**domain, record.axis: inner.domain[record.axis]}
     axes = [a for a in axes if wide[a].count > 1]
     nothing = number(identity(kind, part.dtype), part.dtype)
-    return _padded(part, nothing, axes, small, wide)
+    return padded(part, nothing, axes, small, wide)
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

@@ -1,25 +1,20 @@
 """Atomic operations: scatters that combine. Where the value before is used, the lanes go in their order."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.kernels.lockstep.accesses import Window, window_of
 from reactant.kernels.lockstep.combining import identity
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Form
-from reactant.kernels.lockstep.gathering import note_read, note_write
-from reactant.kernels.lockstep.lanes import Lanes
-from reactant.kernels.lockstep.memory import Memory, OutOfRange
+from reactant.kernels.lockstep.data import Form, Lanes
+from reactant.kernels.lockstep.gathering import combined, note_read, note_write
+from reactant.kernels.lockstep.machine import Machine
+from reactant.kernels.lockstep.memory import Memory, OutOfRange, outside
 from reactant.kernels.lockstep.sequences import one_after_another, values_before
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 KINDS = {0: "add", 1: "add", 2: "and", 3: "assign", 4: "maximum", 5: "maxnum", 6: "maximum", 7: "unsigned maximum",
          8: "minimum", 9: "minnum", 10: "minimum", 11: "unsigned minimum", 12: "multiply", 13: "multiply", 14: "or",
@@ -51,7 +46,7 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
         assert value is not None
         lanes = machine.lanes(value, context)
         if not used and kind != "assign":
-            note_write(machine, memory, form, context, f"{kind} of bits" if bits else kind)
+            note_write(machine.records, memory, form, context, f"{kind} of bits" if bits else kind)
             with memory.seen_as(lanes.dtype):
                 memory.combine(form, lanes, context, kind, identity(kind, lanes.dtype))
             return lanes if bits else of_lanes(lanes, op.results[0].type)           # nobody reads it
@@ -63,8 +58,7 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
             raise Refused("the value before an atomic is used in a loop that may run all its turns at once")
         return of_lanes(values_before(memory, form, lanes, context, kind), op.results[0].type)
     except OutOfRange as problem:
-        from reactant.kernels.lockstep.machine import _outside
-        raise _outside(op, problem, "writes") from None
+        raise outside(op, problem, "writes") from None
 
 
 def _of_body(machine: Machine, op: ir.Operation) -> tuple[str | None, ir.Value | None]:
@@ -99,11 +93,10 @@ def injective(memory: Memory, form: Form, context: Context) -> bool:
 def _one_each(machine: Machine, op: ir.Operation, memory: Memory, form: Form, context: Context,
               kind: str | None = None, value: Lanes | None = None) -> Value:
     """Lanes that do not meet: read, compute, write."""
-    from reactant.kernels.lockstep.gathering import combined
     if not injective(memory, form, context):
         return one_after_another(machine, op, memory, form, context)
     type_ = op.results[0].type
-    note_read(machine, memory, form, context)
+    note_read(machine.records, memory, form, context)
     old = memory.load(form, context)
     if kind is not None and value is not None:
         new = value if kind == "assign" else combined(kind, old, value, context)
@@ -112,7 +105,7 @@ def _one_each(machine: Machine, op: ir.Operation, memory: Memory, form: Form, co
         machine.values[block.arguments[0]] = of_lanes(old, type_)
         (found,) = machine.block_of(block, context)
         new = as_lanes(found, context.domain)
-    note_write(machine, memory, form, context)
+    note_write(machine.records, memory, form, context)
     memory.store(form, new, context)
     return of_lanes(old, type_)
 

@@ -2,65 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from reactant.kernels.lockstep.forms import (
-    KNOWN_PLACES,
-    Axis,
-    Domain,
-    Form,
-    Span,
-    at_domain,
-    axes_of,
-    evaluated,
-    is_static,
-    range_of,
-    spread,
-)
+from reactant.kernels.lockstep.data import Axis, Condition, Domain, Form, Lanes, Span
+from reactant.kernels.lockstep.forms import KNOWN_PLACES, at_domain, axes_of, evaluated, is_static, range_of, spread
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.lanes import Lanes
-
-
-class Condition:
-    """A truth value for every lane."""
-
-    @property
-    def known(self) -> bool | None:
-        """The truth, where it is the same for all lanes and known now."""
-        return None
-
-    @property
-    def size(self) -> int:
-        """Like a form's."""
-        return 1 + sum(form.size for form in self.forms())
-
-    def axes(self) -> set[Axis]:
-        raise NotImplementedError
-
-    def is_static(self) -> bool:
-        """Whether the compiler knows it for each lane."""
-        raise NotImplementedError
-
-    def forms(self) -> list[Form]:
-        raise NotImplementedError
-
-    def facts(self) -> tuple[Form, ...]:
-        """Forms that are not negative where it holds."""
-        return ()
-
-    def at_domain(self, domain: Domain) -> Condition:
-        """The same, as far as the domain decides it."""
-        raise NotImplementedError
-
-    def evaluated(self, places: Mapping[Axis, np.ndarray]) -> np.ndarray:
-        raise NotImplementedError
-
-    def negated(self) -> Condition:
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Which lanes do something."""
 from __future__ import annotations
 
-from reactant.kernels.lockstep.conditions import TRUE, Compare, Condition, terms_of
-from reactant.kernels.lockstep.forms import Domain
-from reactant.kernels.lockstep.lanes import Lanes
+from reactant.kernels.lockstep.conditions import TRUE, Compare, terms_of
+from reactant.kernels.lockstep.data import Condition, Domain, Lanes
 from reactant.support.records import dataclass
 
 

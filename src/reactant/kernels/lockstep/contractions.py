@@ -8,8 +8,8 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import size
-from reactant.kernels.lockstep.forms import Axis
-from reactant.kernels.lockstep.lanes import Lanes, laid_over, ordered
+from reactant.kernels.lockstep.data import Axis, Lanes
+from reactant.kernels.lockstep.lanes import laid_over, ordered
 
 
 def contracted(part: Lanes, along: Sequence[Axis]) -> Lanes | None:

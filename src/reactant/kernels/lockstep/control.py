@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -11,10 +10,11 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.kernels.lockstep.arithmetic import chosen
 from reactant.kernels.lockstep.combining import identity
-from reactant.kernels.lockstep.conditions import Compare, Condition, both
+from reactant.kernels.lockstep.conditions import Compare, both
 from reactant.kernels.lockstep.context import Context, zero_outside
-from reactant.kernels.lockstep.forms import Axis, Domain, Form
-from reactant.kernels.lockstep.lanes import Lanes, broadcast, condition_lanes, laid_over, live, relative, select
+from reactant.kernels.lockstep.data import Axis, Condition, Domain, Form, Lanes
+from reactant.kernels.lockstep.lanes import broadcast, condition_lanes, laid_over, live, relative, select
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.staging import origin_of_choice
 from reactant.kernels.lockstep.tiles import taken_whole
@@ -28,9 +28,6 @@ from reactant.kernels.lockstep.values import (
     of_lanes,
 )
 from reactant.kernels.stages.barriers import has_barrier
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 
 def branch(machine: Machine, op: ir.Operation, context: Context) -> list[Value]:
@@ -193,7 +190,7 @@ def _restricted(inside: Context, context: Context, x: Lanes, y: Lanes) -> Lanes:
 def _put(part: Lanes, base: Lanes, axes: Sequence[Axis], small: Domain, domain: Domain) -> Lanes:
     """`part`, over a smaller domain, within `base`."""
     if not base.axes:
-        return _padded(part, base, axes, small, domain)
+        return padded(part, base, axes, small, domain)
     bounds = [relative(domain[a], small[a]) for a in axes]
     if all(stride == 1 for *_, stride in bounds):
         update = broadcast(part, axes, small)
@@ -201,11 +198,11 @@ def _put(part: Lanes, base: Lanes, axes: Sequence[Axis], small: Domain, domain: 
                                          [ops.constant(start, "int64") for start, *_ in bounds])
         return laid_over(whole, axes, domain)
     nothing = Lanes(ops.constant(0, base.dtype))
-    inside = _padded(Lanes(ops.constant(True)), Lanes(ops.constant(False)), axes, small, domain)
-    return select(inside, _padded(part, nothing, axes, small, domain), base, domain)
+    inside = padded(Lanes(ops.constant(True)), Lanes(ops.constant(False)), axes, small, domain)
+    return select(inside, padded(part, nothing, axes, small, domain), base, domain)
 
 
-def _padded(part: Lanes, fill: Lanes, axes: Sequence[Axis], small: Domain, domain: Domain) -> Lanes:
+def padded(part: Lanes, fill: Lanes, axes: Sequence[Axis], small: Domain, domain: Domain) -> Lanes:
     low, high, interior = [], [], []
     for a in axes:
         start, _, stride = relative(domain[a], small[a])
@@ -217,7 +214,7 @@ def _padded(part: Lanes, fill: Lanes, axes: Sequence[Axis], small: Domain, domai
 
 
 def _spread(x: Lanes, axes: Sequence[Axis], small: Domain, domain: Domain) -> Lanes:
-    return _padded(x, Lanes(ops.constant(0, x.dtype)), axes, small, domain)
+    return padded(x, Lanes(ops.constant(0, x.dtype)), axes, small, domain)
 
 
 def _side_by_side(x: Lanes, y: Lanes, axes: Sequence[Axis], inside: Context, outside: Context,

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reactant.kernels.lockstep.conditions import Compare, Condition, Several, both, either
-from reactant.kernels.lockstep.forms import (
-    Axis,
-    Choice,
-    Division,
-    Form,
-    Span,
-    at_domain,
-    axes_of,
-    choice,
-    combined,
-    floor_division,
-    of_atom,
-)
+from reactant.kernels.lockstep.conditions import Compare, Several, both, either
+from reactant.kernels.lockstep.data import Axis, Choice, Condition, Division, Form, Span, combined, of_atom
+from reactant.kernels.lockstep.forms import at_domain, axes_of, choice, floor_division
 from reactant.support.records import dataclass
 
 

@@ -7,149 +7,23 @@ compile time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
-from functools import cached_property
 from math import gcd
-from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.conditions import Condition
-    from reactant.kernels.lockstep.lanes import Lanes
-
-Range: TypeAlias = "tuple[int, int] | None"
-"""Least and greatest value, both included; None where nothing is known."""
-
-
-@dataclass(frozen=True, eq=False)
-class Axis:
-    """A dimension of the lane grid (or of a loop run for all its turns at once). `radix` is what one step along it adds
-    to the thread's global index in grid dimension `dimension`; loops have dimension -1."""
-
-    name: str
-    extent: int
-    order: tuple[int, ...]
-    dimension: int = -1
-    radix: int = 1
-
-    def __repr__(self) -> str:
-        return f"{self.name}<{self.extent}"
-
-
-@dataclass(frozen=True)
-class Span:
-    """Places low, low + step, ... of an axis: `count` of them."""
-
-    low: int
-    count: int
-    step: int = 1
-
-    @property
-    def last(self) -> int:
-        return self.low + (self.count - 1) * self.step
-
-    def places(self) -> np.ndarray:
-        return self.low + self.step * np.arange(self.count, dtype=np.int64)
-
-
-Domain: TypeAlias = Mapping[Axis, Span]
-
-
-@dataclass(frozen=True)
-class Division:
-    """floor(form / divisor)."""
-
-    form: Form
-    divisor: int
-
-
-@dataclass(frozen=True)
-class Choice:
-    """`chosen` where the condition holds, else `other`; `bounds` when more is known than their union."""
-
-    condition: Condition
-    chosen: Form
-    other: Form
-    bounds: Range = None
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A number that only the run knows, the same for all lanes or one a lane."""
-
-    lanes: Lanes
-    bounds: Range = None
-
-
-Atom: TypeAlias = Axis | Division | Choice | Run
-
-
-@dataclass(frozen=True, eq=False)
-class Form:
-    """constant + sum of coefficient * atom; `terms` in the order in which they came, without zeros."""
-
-    constant: int = 0
-    terms: tuple[tuple[Atom, int], ...] = field(default=())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Form) and self.constant == other.constant and (
-            self.terms == other.terms or set(self.terms) == set(other.terms))
-
-    def __hash__(self) -> int:
-        return hash((self.constant, frozenset(self.terms)))
-
-    def __add__(self, other: Form) -> Form:
-        return combined(self, other, 1)
-
-    def __sub__(self, other: Form) -> Form:
-        return combined(self, other, -1)
-
-    def times(self, factor: int) -> Form:
-        return Form(self.constant * factor, tuple((a, c * factor) for a, c in self.terms)) if factor else Form(0)
-
-    def plus(self, number: int) -> Form:
-        return Form(self.constant + number, self.terms)
-
-    @property
-    def known(self) -> int | None:
-        """The number, where the form is one."""
-        return None if self.terms else self.constant
-
-    @cached_property
-    def size(self) -> int:
-        """Atoms in it, those inside of atoms too: what looking at all of it costs."""
-        return 1 + sum(_size_of_atom(atom) for atom, _ in self.terms)
-
-    def coefficient(self, atom: Atom) -> int:
-        return next((c for a, c in self.terms if a == atom), 0)
-
-
-def _size_of_atom(atom: Atom) -> int:
-    if isinstance(atom, Division):
-        return 1 + atom.form.size
-    if isinstance(atom, Choice):
-        return 1 + atom.condition.size + atom.chosen.size + atom.other.size
-    return 1
-
-
-def of_atom(atom: Atom) -> Form:
-    return Form(0, ((atom, 1),))
-
-
-def combined(x: Form, y: Form, factor: int) -> Form:
-    """x + factor * y. A sum goes on where the longer of two ended: that is computed once for all that go on from it."""
-    if factor == 1 and len(x.terms) < len(y.terms):
-        x, y = y, x
-    if not y.terms:
-        return Form(x.constant + factor * y.constant, x.terms)
-    coefficients: dict[Atom, int] = dict(x.terms)
-    for atom, c in y.terms:
-        coefficients[atom] = coefficients.get(atom, 0) + factor * c
-    return Form(x.constant + factor * y.constant, tuple((a, c) for a, c in coefficients.items() if c))
-
+from reactant.kernels.lockstep.data import (
+    Atom,
+    Axis,
+    Choice,
+    Condition,
+    Division,
+    Domain,
+    Form,
+    Range,
+    Run,
+    combined,
+    of_atom,
+)
 
 # ---- what a form depends on ----------------------------------------------------------------------------------------
 

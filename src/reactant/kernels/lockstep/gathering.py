@@ -2,9 +2,10 @@
 memory its turns read and write."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -14,17 +15,15 @@ from reactant.ir.types import size
 from reactant.kernels.lockstep import combining
 from reactant.kernels.lockstep.accesses import split, window_of
 from reactant.kernels.lockstep.combining import combine, identity
-from reactant.kernels.lockstep.conditions import Condition, Given
+from reactant.kernels.lockstep.conditions import Given
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.contractions import contracted
-from reactant.kernels.lockstep.forms import Axis, Form, axes_of, content, facts_of, is_static, range_of
-from reactant.kernels.lockstep.lanes import Lanes, apply, condition_lanes, form_lanes, negated, select
+from reactant.kernels.lockstep.data import Axis, Condition, Form, Lanes
+from reactant.kernels.lockstep.forms import axes_of, content, facts_of, is_static, range_of
+from reactant.kernels.lockstep.lanes import apply, condition_lanes, form_lanes, negated, select
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.values import Integer, Partial, Refused, Value, as_lanes
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 
 class NotAtOnce(Refused):
@@ -184,27 +183,24 @@ class Record:
             each.found, each.open = list(found), list(opened)
 
 
-def note_read(machine: Machine, memory: Memory, form: Form, context: Context) -> None:
+def note_read(records: Sequence[Record], memory: Memory, form: Form, context: Context) -> None:
     """A load."""
-    for record in machine_records(machine):
+    for record in records:
         elements = size([context.domain[a].count for a in axes_of(form)])
         record.loaded = max(record.loaded, elements)
         if memory in record.written and not _defined_before(record, memory, form, context):
             record.accesses.setdefault(memory, []).append(Access(form, context, False))
 
 
-def note_write(machine: Machine, memory: Memory, form: Form, context: Context, combines: str | None = None) -> None:
+def note_write(records: Sequence[Record], memory: Memory, form: Form, context: Context,
+               combines: str | None = None) -> None:
     """A store, or an atomic that combines."""
-    for record in machine_records(machine):
+    for record in records:
         record.accesses.setdefault(memory, []).append(Access(form, context, True, combines))
         if combines is not None:
             record.unsure.add(memory)
         elif memory.private:
             _define(record, memory, form, context)
-
-
-def machine_records(machine: Machine) -> list[Record]:
-    return machine.records
 
 
 def _touched(record: Record, memory: Memory, form: Form, context: Context) -> np.ndarray | None:

@@ -7,103 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import dtype_of
 from reactant.kernels.lockstep.combining import reduced
-from reactant.kernels.lockstep.conditions import Compare, Condition, Given, Known, Several
-from reactant.kernels.lockstep.forms import Axis, Choice, Division, Domain, Form, Run, Span
-from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.staged_indices import Staged
-    from reactant.kernels.lockstep.staging import Origin
-    from reactant.kernels.lockstep.tiles import Tile
-
-
-@dataclass(frozen=True)
-class View:
-    """A part of a tensor: `value` seen in `shape`; for each dimension (start, stride, count) and the axes along it."""
-
-    value: ir.Value
-    shape: tuple[int, ...]
-    bounds: tuple[tuple[int, int, int], ...]
-    labels: tuple[tuple[Axis, ...], ...]
-
-
-@dataclass(frozen=True)
-class Shuffled:
-    """Lanes exchanged over a power of two: `mode` "down" or "xor", among `axes` (all lanes of a warp). `given` is the
-    value that was exchanged, `source` the same where it was, `form` what it was as an integer."""
-
-    given: Lanes
-    source: Lanes
-    mode: str
-    by: int
-    axes: tuple[Axis, ...]
-    form: Form | None = None
-
-
-@dataclass(frozen=True)
-class Tree:
-    """Lanes that have gathered, with `kind`, from others at all distances in `reached`."""
-
-    source: Lanes
-    kind: str
-    mode: str
-    reached: frozenset[int]
-    axes: tuple[Axis, ...]
-
-    def complete(self) -> bool:
-        lanes = 1
-        for a in self.axes:
-            lanes *= a.extent
-        return self.reached == {1 << k for k in range(lanes.bit_length() - 1)}
-
-    def total(self, domain: Domain) -> Lanes:
-        """All lanes of the warp together, at a domain without its axes."""
-        whole = {**domain, **{a: Span(0, a.extent) for a in self.axes}}
-        kept = live((a for a in self.source.axes if a not in self.axes), whole)
-        value = broadcast(self.source, [*kept, *self.axes], whole)
-        dims = range(len(kept), len(kept) + len(self.axes))
-        value = reduced(self.kind, value, dims)
-        return Lanes(value, kept, tuple(whole[a] for a in kept))
-
-
-@dataclass(frozen=True, eq=False)
-class Lanes:
-    """`value` over `spans` of `axes`. `product`: the factors it is the product of, for contractions; `summands`: the
-    products it is the sum of. `zero_unless`:
-    where one of these forms is negative the value is zero (reads beyond an array). `view`: what of shared memory it is.
-    `shuffled`: it is those lanes, exchanged. `tree`: where its axes are at their first place, it is a reduction.
-    `origin`: where it was loaded. `parts`: of what, in which domains, it was put together. `taken`: a staging
-    tile, its state, and where it was read."""
-
-    value: ir.Value
-    axes: tuple[Axis, ...] = ()
-    spans: tuple[Span, ...] = ()
-    product: tuple[Lanes, Lanes] | None = None
-    zero_unless: tuple[Form, ...] = ()
-    view: View | None = None
-    shuffled: Shuffled | None = None
-    tree: Tree | None = None
-    origin: Origin | None = None
-    parts: tuple[tuple[Domain, Lanes], ...] = ()
-    taken: tuple[Tile, Staged, Form] | None = None
-    summands: tuple[Lanes, ...] = ()
-
-    @property
-    def dtype(self) -> np.dtype:
-        return dtype_of(self.value)
-
-    @property
-    def domain(self) -> dict[Axis, Span]:
-        """Its axes with their spans."""
-        return dict(zip(self.axes, self.spans, strict=True))
+from reactant.kernels.lockstep.conditions import Compare, Given, Known, Several
+from reactant.kernels.lockstep.data import Axis, Choice, Condition, Division, Domain, Form, Lanes, Run, Span, Tree
 
 
 def number(value: object, dtype: object) -> Lanes:
@@ -123,10 +34,20 @@ def relative(outer: Span, inner: Span) -> tuple[int, int, int]:
     return start, start + (inner.count - 1) * stride + 1, stride
 
 
+def total(tree: Tree, domain: Domain) -> Lanes:
+    """All lanes of the warp together, at a domain without its axes."""
+    whole = {**domain, **{a: Span(0, a.extent) for a in tree.axes}}
+    kept = live((a for a in tree.source.axes if a not in tree.axes), whole)
+    value = broadcast(tree.source, [*kept, *tree.axes], whole)
+    dims = range(len(kept), len(kept) + len(tree.axes))
+    value = reduced(tree.kind, value, dims)
+    return Lanes(value, kept, tuple(whole[a] for a in kept))
+
+
 def fitted(x: Lanes, domain: Domain) -> Lanes:
     """The value in a smaller domain; axes of one place are dropped."""
     if x.tree is not None and all(a in domain and domain[a] == Span(0, 1) for a in x.tree.axes) and x.tree.complete():
-        return x.tree.total(domain)
+        return total(x.tree, domain)
     if all(domain.get(a) == s and s.count != 1 for a, s in zip(x.axes, x.spans, strict=True)):
         return x
     spans = [domain.get(a, s) for a, s in zip(x.axes, x.spans, strict=True)]

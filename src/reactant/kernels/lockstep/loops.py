@@ -1,24 +1,20 @@
 """`scf.for` and `scf.while`: all turns at once, turn by turn at compile time, or a `stablehlo.while`, in that order."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from reactant.kernels.lockstep import control
 from reactant.kernels.lockstep.at_once import all_turns_at_once, restore, snapshot, written_memories
-from reactant.kernels.lockstep.conditions import Condition, at_least
+from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Form, at_domain, is_static, range_of
-from reactant.kernels.lockstep.gathering import gathered, note_read, note_write
+from reactant.kernels.lockstep.data import Condition, Form
+from reactant.kernels.lockstep.forms import at_domain, is_static, range_of
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.turns import while_of_condition, while_of_counted
 from reactant.kernels.lockstep.values import Integer, Refused, Value
 from reactant.kernels.stages.barriers import has_barrier
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 UNROLLED_TURNS, UNROLLED_OPERATIONS, UNEVEN_TURNS = 16, 640, 4
 FOLLOWED_TURNS, FOLLOWED_OPERATIONS, FOLLOWED_LOOPS = 64, 4000, 16
@@ -134,6 +130,3 @@ def operations(op: ir.Operation) -> int:
     """How many ops there are inside."""
     return sum(1 + operations(inner.operation) for region in op.regions for block in region
                for inner in block.operations)
-
-
-__all__ = ["conditional", "counted", "gathered", "note_read", "note_write"]

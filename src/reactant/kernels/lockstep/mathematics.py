@@ -12,12 +12,11 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 from reactant.kernels.lockstep.arithmetic import FLOAT_DIRECTIONS, Handler, elementwise, unsigned
-from reactant.kernels.lockstep.conditions import Condition, Known, both
+from reactant.kernels.lockstep.conditions import Known, both
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Domain
+from reactant.kernels.lockstep.data import Condition, Domain, Lanes
 from reactant.kernels.lockstep.lanes import (
     MOST_SUMMANDS,
-    Lanes,
     apply,
     condition_lanes,
     fitted,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -19,10 +19,8 @@ from reactant.ir.types import shape_of, size
 from reactant.kernels.lockstep.accesses import Scattered, Term, Window
 from reactant.kernels.lockstep.conditions import Given
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Axis, Domain, Form, Run, Span, of_atom
+from reactant.kernels.lockstep.data import Axis, Domain, Form, Lanes, Run, Shuffled, Span, of_atom
 from reactant.kernels.lockstep.lanes import (
-    Lanes,
-    Shuffled,
     apply,
     broadcast,
     condition_lanes,
@@ -32,12 +30,10 @@ from reactant.kernels.lockstep.lanes import (
     live,
     ordered,
 )
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.reading import read
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, known_number, of_lanes
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 WARP = 32
 

@@ -16,6 +16,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
+from reactant.kernels.form.form import line_of
+from reactant.kernels.form.interpret import OutOfBounds
 from reactant.kernels.lockstep.accesses import (
     Place,
     Plan,
@@ -29,30 +31,18 @@ from reactant.kernels.lockstep.accesses import (
 from reactant.kernels.lockstep.combining import IDEMPOTENT, reduced
 from reactant.kernels.lockstep.conditions import TRUE
 from reactant.kernels.lockstep.context import Context
+from reactant.kernels.lockstep.data import Axis, Domain, Form, Lanes, Origin, View, of_atom
 from reactant.kernels.lockstep.forms import (
     KNOWN_ELEMENTS,
-    Axis,
-    Domain,
-    Form,
     at_domain,
     axes_of,
     content,
     facts_of,
     is_affine,
     is_static,
-    of_atom,
     range_of,
 )
-from reactant.kernels.lockstep.lanes import (
-    Lanes,
-    View,
-    apply,
-    condition_lanes,
-    fitted,
-    number,
-    ordered,
-    select,
-)
+from reactant.kernels.lockstep.lanes import apply, condition_lanes, fitted, number, ordered, select
 from reactant.kernels.lockstep.reading import (
     Bounds,
     as_one_dimension,
@@ -64,7 +54,7 @@ from reactant.kernels.lockstep.reading import (
     read,
     window_of_axis,
 )
-from reactant.kernels.lockstep.staging import Origin, Staged, composed, places_of, staged
+from reactant.kernels.lockstep.staging import Staged, composed, places_of, staged
 from reactant.kernels.lockstep.writing import clipped, each_its_own, scattered, windows_written, winners
 from reactant.support.records import dataclass
 
@@ -74,6 +64,14 @@ REMEMBERED = 8
 
 class OutOfRange(Exception):
     """An access certainly leaves its memory: (least, greatest index, elements)."""
+
+
+def outside(op: ir.Operation, problem: OutOfRange, what: str) -> Exception:
+    """What a thread does there that an access is outside of its memory for sure."""
+    low, high, elements = problem.args
+    index = low if low < 0 else high
+    return OutOfBounds(f"A thread of the kernel {what} element {index} of a buffer of {elements} elements. "
+                       f"{line_of(op)}".strip())
 
 
 @dataclass

@@ -17,19 +17,9 @@ from reactant.kernels.lockstep.accesses import (
     Term,
     Window,
 )
-from reactant.kernels.lockstep.forms import (
-    Axis,
-    Domain,
-    Form,
-    axes_of,
-)
-from reactant.kernels.lockstep.lanes import (
-    Lanes,
-    broadcast,
-    form_lanes,
-    laid_over,
-    live,
-)
+from reactant.kernels.lockstep.data import Axis, Domain, Form, Lanes
+from reactant.kernels.lockstep.forms import axes_of
+from reactant.kernels.lockstep.lanes import broadcast, form_lanes, laid_over, live
 
 INDEX = np.dtype(np.int64)
 

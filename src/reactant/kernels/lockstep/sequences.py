@@ -1,8 +1,6 @@
 """Atomics whose value before is used: the lanes take their turns in their own order (one that a GPU may choose)."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -12,9 +10,9 @@ from reactant.kernels.lockstep.accesses import window_of
 from reactant.kernels.lockstep.combining import combine, identity
 from reactant.kernels.lockstep.conditions import TRUE
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Axis, Domain, Form, axes_of, of_atom
+from reactant.kernels.lockstep.data import Axis, Domain, Form, Lanes, of_atom
+from reactant.kernels.lockstep.forms import axes_of
 from reactant.kernels.lockstep.lanes import (
-    Lanes,
     apply,
     broadcast,
     condition_lanes,
@@ -24,15 +22,13 @@ from reactant.kernels.lockstep.lanes import (
     number,
     select,
 )
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.reading import INDEX
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
 
 MOST_IN_A_ROW = 1 << 14
 """Lanes that take their turns in a loop; more are better off as native code."""
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 
 def values_before(memory: Memory, form: Form, value: Lanes, context: Context, kind: str) -> Lanes:

@@ -10,7 +10,6 @@ In turn t such a value is its start where t = 0, else what it is made of, comput
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -18,13 +17,11 @@ from reactant.ir import modules
 from reactant.kernels.lockstep import control
 from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import Form, of_atom
+from reactant.kernels.lockstep.data import Form, of_atom
 from reactant.kernels.lockstep.gathering import Record
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.values import Integer, Value
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 MOST_OPERATIONS = 200
 """Operations that are computed again for the turn before."""

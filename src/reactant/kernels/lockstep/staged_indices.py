@@ -13,11 +13,11 @@ import numpy as np
 
 from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import PIECES, Pieces, runs_of
-from reactant.kernels.lockstep.conditions import Condition, Several, both
+from reactant.kernels.lockstep.conditions import Several, both
 from reactant.kernels.lockstep.coordinates import Coordinates
-from reactant.kernels.lockstep.forms import KNOWN_PLACES, Axis, Domain, Form, axes_of, evaluated, of_atom, spread
+from reactant.kernels.lockstep.data import Axis, Condition, Domain, Form, Origin, of_atom
+from reactant.kernels.lockstep.forms import KNOWN_PLACES, axes_of, evaluated, spread
 from reactant.kernels.lockstep.lanes import live
-from reactant.kernels.lockstep.staging import Origin
 from reactant.support.records import dataclass
 
 UNSET, OUT = -2, -1

@@ -7,42 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.kernels.lockstep.accesses import Facts, split
-from reactant.kernels.lockstep.conditions import Condition, terms_of
-from reactant.kernels.lockstep.forms import Axis, Domain, Form, at_domain, axes_of, is_affine
+from reactant.kernels.lockstep.conditions import terms_of
+from reactant.kernels.lockstep.data import Array, Axis, Condition, Domain, Form, Lanes, Origin
+from reactant.kernels.lockstep.forms import at_domain, axes_of, is_affine
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.lanes import Lanes
-    from reactant.kernels.lockstep.memory import Memory
-
-
-@dataclass(frozen=True, eq=False)
-class Origin:
-    """Lanes are what `memory` held (as `value`) at `forms`, one for each dimension of `shape` (`flat` as one).
-    `natural`: it was read in the memory's own shape, zero beyond its ends; `zeroed`: that these are zeros matters.
-    They are `fill` where a condition of `guard` does not hold."""
-
-    memory: Memory
-    value: ir.Value
-    forms: tuple[Form, ...]
-    shape: tuple[int, ...]
-    flat: Form
-    natural: bool = True
-    zeroed: bool = False
-    guard: tuple[Condition, ...] = ()
-    fill: np.ndarray | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether reading the array at `forms` gives the lanes."""
-        return self.zeroed or not self.guard
 
 
 def origin_of_choice(condition: Condition, x: Lanes, y: Lanes) -> Origin | None:
@@ -137,6 +111,6 @@ def composed(rows: Sequence[tuple[Form, tuple[int, ...]]], place: Sequence[Form]
     return found
 
 
-def places_of(memory: Memory, form: Form, domain: Domain, facts: Facts) -> list[Form] | None:
+def places_of(memory: Array, form: Form, domain: Domain, facts: Facts) -> list[Form] | None:
     """The place in each dimension of the staging memory's shape."""
     return split(form, memory.shape, domain, facts)

@@ -21,11 +21,11 @@ from reactant.ir.types import Shape, shape_of, size, tensor_type
 from reactant.kernels.form.form import kernel_of, launch_of, line_of
 from reactant.kernels.lockstep.at_once import WRITERS, contains
 from reactant.kernels.lockstep.conditions import at_least
-from reactant.kernels.lockstep.forms import Form
-from reactant.kernels.lockstep.lanes import Lanes
+from reactant.kernels.lockstep.data import Form, Lanes
 from reactant.kernels.lockstep.machine import Machine, Split, thread_of
 from reactant.kernels.lockstep.meetings import WARP, UnevenWarps
 from reactant.kernels.lockstep.memory import Memory
+from reactant.kernels.lockstep.operations import OPERATIONS
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
 from reactant.support.records import dataclass
@@ -237,7 +237,7 @@ def run(module: ir.Module, operands: Sequence[ir.Value], radices: dict[int, list
     parameters = parameters_of(module)
     if 0 in grid or 0 in launched:
         return [v for v, p in zip(operands, parameters, strict=True) if p.written]
-    machine = Machine(grid, block, radices, tables=_tables(module), notes=notes,
+    machine = Machine(grid, block, radices, OPERATIONS, tables=_tables(module), notes=notes,
                       meets=contains(function, ("gpu.shuffle", "func.call")), fills_warps=fills_warps, skipped=skipped,
                       staging=staging, order=order)
     body = function.regions[0].blocks[0]

@@ -16,23 +16,12 @@ import numpy as np
 from reactant.ir import ops
 from reactant.ir.types import size
 from reactant.kernels.lockstep.accesses import Place, Scattered, apart, split, window_of
-from reactant.kernels.lockstep.conditions import Condition, both, narrowed, terms_of
+from reactant.kernels.lockstep.conditions import both, narrowed, terms_of
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.coordinates import Coordinates, outside_span
-from reactant.kernels.lockstep.forms import (
-    Choice,
-    Domain,
-    Form,
-    Run,
-    assuming,
-    at_domain,
-    axes_of,
-    facts_of,
-    floor_division,
-    is_static,
-)
+from reactant.kernels.lockstep.data import Choice, Condition, Domain, Form, Lanes, Origin, Run, Taken
+from reactant.kernels.lockstep.forms import assuming, at_domain, axes_of, facts_of, floor_division, is_static
 from reactant.kernels.lockstep.gathering import NotAtOnce, Record
-from reactant.kernels.lockstep.lanes import Lanes
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.reading import read
 from reactant.kernels.lockstep.staged_indices import (
@@ -45,7 +34,7 @@ from reactant.kernels.lockstep.staged_indices import (
     pieces,
     require_inside,
 )
-from reactant.kernels.lockstep.staging import Origin, guarded
+from reactant.kernels.lockstep.staging import guarded
 from reactant.kernels.lockstep.values import Integer, Value
 from reactant.support.records import dataclass
 
@@ -54,13 +43,21 @@ FEW_PIECES = 3
 """So many slices are taken before it is looked at which threads read: what all read is read once."""
 
 
+@dataclass(frozen=True)
+class Read(Taken):
+    """A read of a tile in one of its states, at a place."""
+
+    tile: Tile
+    known: Staged
+    form: Form
+
+
 def taken_whole(x: Lanes, y: Lanes, context: Context) -> Lanes | None:
     """Two branches that read the same place of a tile, as one read."""
-    if x.taken is None or y.taken is None or x.taken[:2] != y.taken[:2] or x.taken[2] != y.taken[2]:
+    if not isinstance(x.taken, Read) or x.taken != y.taken:
         return None
-    tile, known, form = x.taken
     try:
-        return tile.taken(known, form, context)
+        return x.taken.tile.taken(x.taken.known, x.taken.form, context)
     except NotStaged:
         return None
 
@@ -122,7 +119,7 @@ class Tile(Memory):
     def taken(self, known: Staged, form: Form, context: Context) -> Lanes:
         """The same of an earlier state. Raises `NotAtOnce` where it fails in a loop that runs all its turns at once."""
         try:
-            return replace(self._fetched(known, form, context), taken=(self, known, form))
+            return replace(self._fetched(known, form, context), taken=Read(self, known, form))
         except NotStaged:
             if any(a.dimension < 0 for a in context.domain):
                 raise NotAtOnce("its turns read shared memory at places that no slices give") from None

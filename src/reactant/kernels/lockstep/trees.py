@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from reactant.ir import ops
 from reactant.kernels.lockstep.combining import combine, reduced
-from reactant.kernels.lockstep.forms import Domain
-from reactant.kernels.lockstep.lanes import Lanes, Tree, View, apply, laid_over
+from reactant.kernels.lockstep.data import Domain, Lanes, Tree, View
+from reactant.kernels.lockstep.lanes import apply, laid_over, total
 
 
 def tree(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
@@ -28,7 +28,7 @@ def tree(kind: str, x: object, y: object, domain: Domain) -> Lanes | None:
         return None
     after = replace(before, reached=before.reached | {how.by})
     if how.mode == "xor" and after.complete():
-        return after.total(domain)
+        return total(after, domain)
     sums = apply(lambda a, b: combine(kind, a, b), [x, y], domain)
     return replace(sums, tree=after)
 

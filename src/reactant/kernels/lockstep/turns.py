@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -15,37 +14,18 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 from reactant.kernels.lockstep.at_once import _increment, written_memories
-from reactant.kernels.lockstep.conditions import Condition, Given, at_least, both
+from reactant.kernels.lockstep.conditions import Given, at_least, both
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import (
-    Axis,
-    Domain,
-    Form,
-    Run,
-    axes_of,
-    floor_division,
-    is_static,
-    of_atom,
-    range_of,
-)
-from reactant.kernels.lockstep.lanes import (
-    Lanes,
-    apply,
-    broadcast,
-    condition_lanes,
-    form_lanes,
-    live,
-    select,
-)
+from reactant.kernels.lockstep.data import Axis, Condition, Domain, Form, Lanes, Run, of_atom
+from reactant.kernels.lockstep.forms import axes_of, floor_division, is_static, range_of
+from reactant.kernels.lockstep.lanes import apply, broadcast, condition_lanes, form_lanes, live, select
+from reactant.kernels.lockstep.machine import Machine
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.tiles import Tile
 from reactant.kernels.lockstep.values import Integer, Refused, Value, as_lanes, of_lanes
 from reactant.kernels.stages.barriers import waits_for_others
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.kernels.lockstep.machine import Machine
 
 COUNTER = np.dtype(np.int64)
 

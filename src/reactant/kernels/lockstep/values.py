@@ -8,9 +8,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir.types import dtype_of_element
-from reactant.kernels.lockstep.conditions import Condition, Given, Known
-from reactant.kernels.lockstep.forms import Domain, Form, Range, Run, is_static, of_atom, range_of, within
-from reactant.kernels.lockstep.lanes import Lanes, condition_lanes, fitted, form_lanes
+from reactant.kernels.lockstep.conditions import Given, Known
+from reactant.kernels.lockstep.data import Condition, Domain, Form, Lanes, Range, Run, of_atom
+from reactant.kernels.lockstep.forms import is_static, range_of, within
+from reactant.kernels.lockstep.lanes import condition_lanes, fitted, form_lanes
 from reactant.kernels.lockstep.memory import Memory
 from reactant.support.records import dataclass
 

@@ -15,23 +15,11 @@ from reactant.kernels.lockstep.accesses import (
     bounds_of,
 )
 from reactant.kernels.lockstep.combining import combine, combiner
-from reactant.kernels.lockstep.conditions import Compare, Condition, both, terms_of
+from reactant.kernels.lockstep.conditions import Compare, both, terms_of
 from reactant.kernels.lockstep.context import Context
-from reactant.kernels.lockstep.forms import (
-    Axis,
-    Domain,
-    Form,
-    Span,
-    axes_of,
-    facts_of,
-)
-from reactant.kernels.lockstep.lanes import (
-    Lanes,
-    broadcast,
-    fitted,
-    form_lanes,
-    live,
-)
+from reactant.kernels.lockstep.data import Axis, Condition, Domain, Form, Lanes, Span
+from reactant.kernels.lockstep.forms import axes_of, facts_of
+from reactant.kernels.lockstep.lanes import broadcast, fitted, form_lanes, live
 from reactant.kernels.lockstep.reading import INDEX, Bounds, bounds_of_places, index_vectors, start_of
 
 
