@@ -15,7 +15,8 @@ from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of
 from reactant.rewrite import CHANGED, Site, producer, rewrite
 from reactant.rewrite.site import operation, operations_in
-from reactant.simplify.control.loops import BODY, CONDITION, V, counted
+from reactant.simplify.control.loops import V
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.parts import Window, disjoint, update_window
 
 UPDATE = "stablehlo.dynamic_update_slice"

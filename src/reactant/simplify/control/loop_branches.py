@@ -22,7 +22,8 @@ from reactant.simplify.control.control_flow import (
     is_cheap,
     same_constant,
 )
-from reactant.simplify.control.loops import BODY, CONDITION, V, counted, is_generated
+from reactant.simplify.control.loops import V, is_generated
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 
 FEW_READERS, MANY_READERS = 16, 256
 """How many readers of one value are looked through for a twin."""

@@ -20,7 +20,7 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, nbytes
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.control.loop_maps import FREE, pays
-from reactant.simplify.control.loops import BODY, counted
+from reactant.simplify.facts.loops import BODY, counted
 from reactant.simplify.facts.target_costs import costs
 
 LEAST = 16

@@ -23,7 +23,8 @@ from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, nbytes, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.control.loop_places import place_of
-from reactant.simplify.control.loops import counted, without_carried
+from reactant.simplify.control.loops import without_carried
+from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
 
 TURN_ELEMENTS = 32_768

@@ -15,7 +15,7 @@ from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, defined_in, pure, rewrite, users
 from reactant.rewrite.site import uses
 from reactant.simplify.control.loop_windows import READ, updated
-from reactant.simplify.control.loops import BODY, CONDITION, counted
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import Costs, costs
 
 A, P, R = "tensor<40x50xf32>", "tensor<39x50xf32>", "tensor<1x50xf32>"

@@ -17,7 +17,7 @@ from reactant.batching.roles import Scanned
 from reactant.ir.types import dtype_of
 from reactant.rewrite import Site, rewrite
 from reactant.simplify.control.loop_maps import pays
-from reactant.simplify.control.loops import counted
+from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
 
 EXACT = ("maximum", "minimum", "and", "or", "xor")

@@ -16,39 +16,11 @@ from reactant.ir.induction import counters, trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, captures, defined_in, pure, rewrite, users
 from reactant.rewrite.site import operation, operations_in
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
 
-CONDITION, BODY = 0, 1
 GENERATORS = {f"stablehlo.{n}" for n in ("constant", "iota", "broadcast_in_dim", "reshape")}
 """Ops that cost nothing inside a loop (they fuse) but memory traffic outside."""
-
-COUNTED = """(%x: tensor<3xf32>, %y: tensor<3xf32>, %n: tensor<i32>) -> {result} {{
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %last = stablehlo.constant dense<{trips}> : tensor<i32>
-  {before}
-  %r:{count} = stablehlo.while(%i = %zero, {carried}) : {types}
-  cond {{
-    %p = stablehlo.compare LT, %i, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }} do {{
-    %next = stablehlo.add %i, %one : tensor<i32>
-    {body}
-    stablehlo.return %next, {returned} : {types}
-  }}
-  {after}
-  return {out} : {result}
-}}"""
-
-
-def counted(carried: Sequence[tuple[str, str, str, str]], body: str, out: str, result: str = "tensor<3xf32>",
-            trips: int = 3, before: str = "", after: str = "") -> str:
-    """MLIR text of a counted loop over %x, %y; `carried` has a row (argument, init, returned, type) per value."""
-    return COUNTED.format(
-        result=result, trips=trips, before=before, count=1 + len(carried), body=body, after=after, out=out,
-        carried=", ".join(f"{a} = {init}" for a, init, *_ in carried), returned=", ".join(r for _, _, r, _ in carried),
-        types=", ".join(["tensor<i32>", *(t for *_, t in carried)]))
-
 
 V = "tensor<3xf32>"
 _PLAIN = counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1")

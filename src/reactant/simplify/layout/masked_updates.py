@@ -15,7 +15,7 @@ from reactant.ir import creation, ops
 from reactant.ir.induction import range_of, scalar
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, rest, rewrite, variables
-from reactant.simplify.control.loops import counted
+from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.layout.dynamic_slicing import Window
 

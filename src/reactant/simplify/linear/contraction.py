@@ -11,6 +11,7 @@ from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
 from reactant.ir.types import Shape, shape_of, size
 from reactant.rewrite import match, once, one_of, rewrite, splat, variables
 from reactant.rewrite.pattern import Template
+from reactant.simplify.facts.contractions import free_dimensions
 
 x, y, z, d, p, q = variables("x y z d p q")
 
@@ -18,11 +19,6 @@ x, y, z, d, p, q = variables("x y z d p q")
 def dot(left: Any, right: Any) -> Any:
     """The pattern of a dot_general."""
     return one_of(("stablehlo.dot_general",), left, right, dot_dimension_numbers=d, template="t")
-
-
-def free_dimensions(d: DotDimensions, side: int, rank: int) -> list[int]:
-    """Dimensions of an operand that are neither contracted nor batched."""
-    return [i for i in range(rank) if i not in {*d.batching_dims[side], *d.contracting_dims[side]}]
 
 
 def product_shape(x: ir.Value, y: ir.Value, d: DotDimensions) -> Shape:

@@ -16,8 +16,9 @@ from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, once, one_of, producer, rewrite, splat, variables
 from reactant.simplify.facts.contents import is_splat
+from reactant.simplify.facts.contractions import free_dimensions
 from reactant.simplify.facts.evaluation import content_of
-from reactant.simplify.linear.contraction import dot, free_dimensions
+from reactant.simplify.linear.contraction import dot
 from reactant.simplify.linear.structured import entries
 
 x, y, z, d, e, p, q, v, w = variables("x y z d e p q v w")

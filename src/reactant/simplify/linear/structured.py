@@ -22,8 +22,9 @@ from reactant.ir.attributes import DotDimensions, ScatterDimensions
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.rewrite.pattern import Template
+from reactant.simplify.facts.contractions import free_dimensions
 from reactant.simplify.facts.masks import mask_of, same_matrices
-from reactant.simplify.linear.contraction import dot, free_dimensions, product
+from reactant.simplify.linear.contraction import dot, product
 from reactant.simplify.selection.indexing import known_content
 from reactant.support.records import dataclass
 

@@ -13,8 +13,8 @@ from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, dot_dimension_numbers
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, once, one_of, rewrite, variables
+from reactant.simplify.facts.contractions import free_dimensions
 from reactant.simplify.facts.indexmaps import without
-from reactant.simplify.linear.contraction import free_dimensions
 from reactant.simplify.linear.reduction import IDEMPOTENT, is_neutral, reduced, understood
 
 x, y, v, d, p, q, at = variables("x y v d p q at")

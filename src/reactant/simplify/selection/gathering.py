@@ -15,8 +15,8 @@ from reactant.ir import ops
 from reactant.ir.attributes import GatherDimensions, dot_dimension_numbers
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, once, one_of, rest, rewrite, variables
+from reactant.simplify.facts.contractions import free_dimensions
 from reactant.simplify.layout.dynamic_slicing import POINTWISE
-from reactant.simplify.linear.contraction import free_dimensions
 from reactant.simplify.selection.indexing import taken_axis
 
 x, y, v, i, j, d, e, n, m, p, q = variables("x y v i j d e n m p q")

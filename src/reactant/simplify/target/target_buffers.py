@@ -17,7 +17,7 @@ from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, rewrite, users
 from reactant.rewrite.site import operations_in, uses
-from reactant.simplify.control.loops import BODY, CONDITION, counted
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
 
 IN_PLACE = {f"stablehlo.{n}" for n in ("dynamic_update_slice", "scatter")}

@@ -16,7 +16,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, producer, rewrite, users, uses
-from reactant.simplify.control.loops import BODY, CONDITION, counted
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
 
 MOST_COLUMNS = 4

@@ -16,7 +16,8 @@ from reactant.ir.induction import Counter, counters, trips
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, rewrite, users
 from reactant.rewrite.site import operations_in, uses
-from reactant.simplify.control.loops import BODY, CONDITION, counted, reached
+from reactant.simplify.control.loops import reached
+from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
 
 B = "tensor<1600xf32>"

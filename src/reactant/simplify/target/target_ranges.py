@@ -25,8 +25,8 @@ from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite
 from reactant.rewrite.site import operation, uses
 from reactant.simplify.control.loop_lifting import counter_of, turn_number
-from reactant.simplify.control.loops import BODY, counted
 from reactant.simplify.facts.contents import is_splat
+from reactant.simplify.facts.loops import BODY, counted
 from reactant.simplify.facts.target_costs import costs
 from reactant.support.records import dataclass
 

@@ -17,11 +17,12 @@ from reactant.ir.types import dtype_of, is_complex, shape_of, size, tensor_type
 from reactant.rewrite import Site, match, once, one_of, rewrite, splat, users, variables
 from reactant.rewrite.pattern import Template
 from reactant.rewrite.site import operation
+from reactant.simplify.facts.contractions import free_dimensions
 from reactant.simplify.facts.soundness import finite, finite_columns, in_sound_columns
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.linear.bands import Banded, bands_of, diagonals
 from reactant.simplify.linear.block_systems import system
-from reactant.simplify.linear.contraction import dot, free_dimensions, product_shape
+from reactant.simplify.linear.contraction import dot, product_shape
 from reactant.simplify.linear.factorizations import solution
 from reactant.simplify.linear.products import hot, one_hot
 from reactant.simplify.linear.reduction import reduced
