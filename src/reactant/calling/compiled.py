@@ -28,6 +28,8 @@ from reactant.ir.context import building
 from reactant.ir.laid_out import Orders, inverse, turn
 from reactant.ir.unread import Forms, without_unread
 from reactant.legalize import pairwise_sums, special_functions
+from reactant.loopnests.calls import product_calls
+from reactant.native import bounds, red_zones
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.devices import default_device
@@ -220,8 +222,6 @@ class Lowered:
         if not self._may_be_native(platform):
             return None
         from reactant import loopnests
-        from reactant.loopnests.calls import product_calls
-        from reactant.native import bounds, red_zones
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:

@@ -17,7 +17,7 @@ from jax.interpreters import mlir as jax_mlir
 
 from reactant import pipelines
 from reactant.calling import jax_batching
-from reactant.errors import UnsupportedError
+from reactant.errors import NotDifferentiable, UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.runtime.jax_internals import X64, Primitive, result_type
@@ -36,7 +36,6 @@ def _inexact(arrays: Sequence[Any]) -> tuple[int, ...]:
 def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
     """The body that gives the results of `body`, then their tangents or the cotangents of its `varied` arguments."""
     from reactant.differentiate.modes import forward, reverse  # loaded when the first derivative is taken
-    from reactant.errors import NotDifferentiable
     with building():
         module = modules.parse(body.source or body.bytecode)
         modules.inline_calls(module)

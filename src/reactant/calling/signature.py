@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from reactant.errors import ReactantError, UnsupportedError, require_plain
+from reactant.ir.types import supported
 from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
 from reactant.support import named_tuples
@@ -224,7 +225,6 @@ def _refuse_attributes(x: Any) -> None:
 
 @functools.cache
 def _computable(dtype: np.dtype) -> bool:
-    from reactant.ir.types import supported  # loads MLIR
     return supported(dtype.newbyteorder("="))
 
 

@@ -37,7 +37,7 @@ from reactant.frontends.source.jax_recognition import is_jax_function
 from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.optional import MaybeNone
 from reactant.ir import modules, ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
 from reactant.support.records import dataclass
 from reactant.support.session import SESSION
 
@@ -110,7 +110,6 @@ class Outlined:
 
 
 def dtype_of_type(kind: ir.Type) -> np.dtype:
-    from reactant.ir.types import shape_and_dtype
     return shape_and_dtype(kind)[1]
 
 

@@ -9,6 +9,8 @@ import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.ir.context import building
+
 Shape = tuple[int, ...]
 
 _MAKE = {
@@ -45,7 +47,6 @@ def supported(dtype: np.dtype) -> bool:
 @cache
 def element_type(dtype: np.dtype) -> ir.Type:
     """The MLIR element type of a NumPy dtype. Raises `KeyError` where `supported` is false."""
-    from reactant.ir.context import building
     with building():
         return _MAKE[np.dtype(dtype)]()
 
@@ -59,7 +60,6 @@ def dtype_of_element(element: ir.Type) -> np.dtype:
 @cache
 def tensor_type(shape: Shape, dtype: np.dtype) -> ir.Type:
     """`tensor<shape x dtype>`."""
-    from reactant.ir.context import building
     with building():
         return ir.RankedTensorType.get(list(shape), element_type(np.dtype(dtype)))
 

@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant import native
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
+from reactant.ir import ops as build
 from reactant.ir.context import building
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests.analysis.budget import WRITTEN, Budget, TooLong
@@ -24,6 +25,7 @@ from reactant.loopnests.emission.supported import compiles
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.sorts import sorting
 from reactant.native import ffi, workspace
+from reactant.rewrite.report import source_line
 from reactant.runtime.facts import BIG
 from reactant.runtime.lent import mark
 from reactant.runtime.pool import OTHERS
@@ -330,7 +332,6 @@ class Call:
 
     def insert(self) -> dict[ir.Value, ir.Value]:
         """Build the call at the insertion point; old values to new."""
-        from reactant.ir import ops as build
         operands = [self.value_of[n] if n in self.value_of else build.constant(n.value, n.dtype)
                     for n in self.written.inputs]
         if self.written.lent:
@@ -394,7 +395,6 @@ def _note_left(ops: list[ir.Operation], time: str, seconds: float) -> str:
 
 def _where(ops: list[ir.Operation]) -> str:
     """The lines of the program that ops come from."""
-    from reactant.rewrite.report import source_line
     lines = sorted({line for op in ops for o in (op, *modules.walk(op)) if (line := source_line(o.location))},
                    key=lambda place: (place.rpartition(":")[0], int(place.rpartition(":")[2] or 0)))
     last = f" to {lines[-1].rpartition(':')[2]}" if len(lines) > 1 else ""

@@ -1,7 +1,7 @@
 """Special functions that GPU kernels call and the C library lacks; they stand on its erf and erfc."""
 from __future__ import annotations
 
-from reactant.native.reals import INFINITY, NAN, PURE, Real, routine
+from reactant.native.reals import INFINITY, NAN, PURE, Real, call, routine
 
 TWO_OVER_ROOT_PI = 1.1283791670955126
 ROOT_TWO = 1.4142135623730951
@@ -13,7 +13,6 @@ def _library(name: str, x: Real) -> Real:
 
 
 def _routine(name: str, x: Real) -> Real:
-    from reactant.native.reals import call
     return Real(x.f, call(x.f, name, x.kind, [x.name]), x.kind)
 
 

@@ -25,6 +25,7 @@ from reactant.kernels.form.bases import (
 )
 from reactant.kernels.form.build import Builder
 from reactant.kernels.form.form import kernel_of, line_of
+from reactant.kernels.form.interpret import numpy_type
 from reactant.kernels.form.rebuild import (
     Edge,
     argument_attributes,
@@ -158,7 +159,6 @@ class Pointers(Builder):
                 self.memory[number] = ir.Operation.create(name, [kind], attributes=attributes).results[0]
 
     def table(self, number: int, base: Base, element: ir.Type) -> ir.Value:
-        from reactant.kernels.form.interpret import numpy_type
         content = np.frombuffer(base.content or b"", numpy_type(element))
         kind = ir.MemRefType.get([len(content)], element)
         symbol = f"table{sum(b.kind == 'table' for b in self.bases[:number])}"

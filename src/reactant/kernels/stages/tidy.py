@@ -4,6 +4,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir, passmanager
 
 from reactant.ir.context import building
+from reactant.kernels.form.build import Builder
 
 CONTROL_FLOW_GRAPH = "builtin.module(canonicalize,cse,sccp,canonicalize,func.func(sroa,mem2reg),canonicalize,cse)"
 STRUCTURED = "builtin.module(canonicalize,cse,canonicalize,loop-invariant-code-motion,cse,canonicalize,symbol-dce)"
@@ -38,7 +39,6 @@ def tidy(module: ir.Module) -> ir.Module:
 
 def settle(module: ir.Module) -> bool:
     """Replace ub.poison by zero; whether there was any."""
-    from reactant.kernels.form.build import Builder
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
