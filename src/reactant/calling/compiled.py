@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant import pipelines
+from reactant import loopnests, pipelines
 from reactant.calling import jax_derivatives
 from reactant.calling import signature as sig
 from reactant.calling.delivery import leaf_of, recipe_of
@@ -29,7 +29,7 @@ from reactant.ir.laid_out import Orders, inverse, turn
 from reactant.ir.unread import Forms, without_unread
 from reactant.legalize import pairwise_sums, special_functions
 from reactant.loopnests.calls import product_calls
-from reactant.native import bounds, red_zones
+from reactant.native import bounds, denormals, ffi, red_zones
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.devices import default_device
@@ -206,7 +206,6 @@ class Lowered:
 
     def as_numpy(self) -> dict[str, Any]:
         """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""
-        from reactant.native import denormals, ffi
         on_cpu = default_device().jax.platform == "cpu"
         return {"contract": "contraction" in self.options.allow,
                 "prelude": denormals.target() if on_cpu and self.options.denormals and ffi.usable() else None}
@@ -221,7 +220,6 @@ class Lowered:
             return ptx_call.for_cpu(self.module)
         if not self._may_be_native(platform):
             return None
-        from reactant import loopnests
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-import reactant.differentiate.batched_marks  # noqa: F401 - declares the batched forms of marks
 from reactant import pipelines
 from reactant.batching.analysis import Spread
 from reactant.batching.declare import repeated

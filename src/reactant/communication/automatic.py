@@ -8,9 +8,18 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from reactant.communication.sharding import MeshShape, Sharding
+from reactant.errors import ReactantError
 from reactant.ir import modules, ops, types
 from reactant.ir.context import building
 from reactant.support.records import dataclass
+
+
+class NotPartitioned(ReactantError, NotImplementedError):
+    """An op that only XLA divides. place: its line."""
+
+    def __init__(self, text: str, place: tuple[str, int] | None = None):
+        super().__init__(text)
+        self.place = place
 
 
 @dataclass(frozen=True)

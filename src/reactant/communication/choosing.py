@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.communication.declare import NotPartitioned
+from reactant.communication.automatic import NotPartitioned
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.machines import Machine, machine_of
 from reactant.communication.placement import Placement

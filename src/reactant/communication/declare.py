@@ -10,16 +10,7 @@ from reactant.communication.blocks import Demand, Grid
 from reactant.communication.emission import Part
 from reactant.communication.local_program import LocalProgram
 from reactant.communication.plan import Plan
-from reactant.errors import ReactantError
 from reactant.ir.types import shape_of
-
-
-class NotPartitioned(ReactantError, NotImplementedError):
-    """An op that only XLA divides. place: its line."""
-
-    def __init__(self, text: str, place: tuple[str, int] | None = None):
-        super().__init__(text)
-        self.place = place
 
 
 class Rule:

@@ -11,8 +11,7 @@ import numpy as np
 from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
-from reactant.communication.automatic import Partitioned
-from reactant.communication.declare import NotPartitioned
+from reactant.communication.automatic import NotPartitioned, Partitioned
 from reactant.communication.placement import Placement, by_xla, partitioned
 from reactant.communication.traffic import Traffic, traffic
 from reactant.errors import translated

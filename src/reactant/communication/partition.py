@@ -12,11 +12,10 @@ import numpy as np
 from jaxlib.mlir import ir
 
 import reactant.communication.rules  # noqa: F401 - declares the rules
-from reactant.communication.automatic import Partitioned, even
+from reactant.communication.automatic import NotPartitioned, Partitioned, even
 from reactant.communication.axes import Axes, terminator
 from reactant.communication.blocks import Grid
 from reactant.communication.cuts import best_plan
-from reactant.communication.declare import NotPartitioned
 from reactant.communication.emission import Part, Writer
 from reactant.communication.local_program import LocalProgram, Window
 from reactant.communication.plan import Plan, Wanted

@@ -12,8 +12,7 @@ from jax.sharding import Mesh, NamedSharding
 from jaxlib.mlir import ir
 
 from reactant.communication import automatic
-from reactant.communication.automatic import Partitioned, even
-from reactant.communication.declare import NotPartitioned
+from reactant.communication.automatic import NotPartitioned, Partitioned, even
 from reactant.communication.propagation import propagated
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.ir import modules, types

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.communication.declare import NotPartitioned
+from reactant.communication.automatic import NotPartitioned
 from reactant.communication.plan import Box, Plan, Wanted
 from reactant.errors import ShardingError
 from reactant.ir import ops
