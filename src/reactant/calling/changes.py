@@ -28,7 +28,7 @@ class Change:
 def contents(container: Any) -> Any:
     """What a mutable container holds, as a new list or dict."""
     return list(container) if isinstance(container, list) else dict(container) if isinstance(container, dict) \
-        else attributes(container)
+        else {str(name): value for name, value in attributes(container, noted=False).items()}
 
 
 def change(container: Any, old: Any, new: Any) -> Change | None:

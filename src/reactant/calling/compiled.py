@@ -278,7 +278,11 @@ class Compiled:
     def recognise(self, key: tuple) -> None:
         """Tell calls of the signature `key`, and those that differ in nothing that the program depends on."""
         positional, keyword, device, x64 = key
-        self.matches = matcher(positional, keyword, device, x64, self._traced.untouched)
+        t = self._traced
+        unloaded, needed = None, t.given | t.written.keys() | t.written_copies
+        if self._read is not None and not self.lowered.on_device:
+            unloaded, needed = t.unloaded, needed | self._read
+        self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
 
     # -- looking at it
 

@@ -73,7 +73,9 @@ class Jitted(LikeFunction):
             if (found := self._by_jax(args, kwargs)) is not None:
                 return found(*args, **kwargs)
             key, leaves = self._sign(args, kwargs)
-            entry = self._entries.get(key) or self._fitting(args, kwargs) or self._compile(key, leaves)
+            entry = self._entries.get(key)
+            if entry is None:
+                entry, leaves = self._fitting(args, kwargs) or (self._compile(key, leaves), leaves)
             if not entry.passing:
                 self._latest = entry
         try:
@@ -83,7 +85,7 @@ class Jitted(LikeFunction):
                 raise
             too_long = error
         except OverlapError as error:
-            return self._as_one(error, len(leaves), args, kwargs)
+            return self._as_one(error, args, kwargs)
         except RAISED_BY_PROGRAMS as error:
             if (known := translated(error)) is error:
                 raise
@@ -91,15 +93,17 @@ class Jitted(LikeFunction):
         self._make_room(entry, too_long, args, kwargs)
         return self(*args, **kwargs)
 
-    def _fitting(self, args: tuple, kwargs: dict) -> Compiled | None:
-        """A program for another signature, which differs in what that program does not depend on."""
-        return next((entry for entry in reversed(list(self._entries.values())[-TRIED:])
-                     if entry.matches is not None and entry.matches(args, kwargs) is not None), None)
+    def _fitting(self, args: tuple, kwargs: dict) -> tuple[Compiled, list] | None:
+        """A program for another signature, which differs in what that program does not depend on; the leaves as it
+        numbers them."""
+        return next(((entry, leaves) for entry in reversed(list(self._entries.values())[-TRIED:])
+                     if entry.matches is not None and (leaves := entry.matches(args, kwargs)) is not None), None)
 
-    def _as_one(self, error: OverlapError, count: int, args: tuple, kwargs: dict) -> Any:
+    def _as_one(self, error: OverlapError, args: tuple, kwargs: dict) -> Any:
         """Call with arguments of which some are views of the same elements, as one array; else raise `error`."""
+        _, apart = self._sign(args, kwargs)
         key, leaves = self._sign(args, kwargs, by_memory=True)
-        if len(leaves) == count:
+        if len(leaves) == len(apart):
             raise error
         entry = self._entries.get(key) or self._compile(key, leaves)
         try:
@@ -109,9 +113,10 @@ class Jitted(LikeFunction):
 
     def _make_room(self, entry: Compiled, error: ListTooLong, args: tuple, kwargs: dict) -> None:
         """Compile again with more room for lists (nothing was written). Raises `error` where that is too much."""
-        key, leaves = self._sign(args, kwargs)
+        _, leaves = self._sign(args, kwargs)
         with self._lock:
-            if self._entries.get(key) is not entry:
+            key = next((key for key, known in self._entries.items() if known is entry), None)
+            if key is None:
                 return      # another thread has done it
             before = entry.lowered.options.list_capacity
             del self._entries[key]

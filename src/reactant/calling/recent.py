@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import jax
@@ -22,6 +22,7 @@ from reactant.calling import signature as sig
 from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
 from reactant.support.attributes import slots_of
+from reactant.support.records import dataclass
 
 Matcher = Callable[[tuple, dict], "list[Any] | None"]
 """The run-time leaves of a call, or None where it is of another signature."""
@@ -55,17 +56,19 @@ def leaves(args, kwargs):
 """
 
 
-def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool,
-            untouched: frozenset[int] | None = frozenset()) -> Matcher | None:
+def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool, untouched: frozenset[int] | None = frozenset(),
+            unloaded: Mapping[int, frozenset[str]] | None = None, needed: Set[int] = frozenset()) -> Matcher | None:
     """Compares calls with a signature; None where only signing tells.
 
     positional, keyword: the nodes of `signature.Flattener`; device: jax's default device. x64: whether jax's 64 bits
     are on. untouched: numbers of leaves that may be any array; None: nothing is known of what the program depends on.
-    A call that matches is one of the same signature, but for those.
+    unloaded: names of attributes that may be anything, by the number of their object, but for those with leaves in
+    `needed`. A call that matches is one of the same signature, but for those; leaves of such attributes are None.
     """
     if untouched is None:
         return None
-    writer = _Writer(device, x64, untouched)
+    nodes = [*positional, *(node for _, node in keyword)]
+    writer = _Writer(device, x64, untouched, left_out(nodes, unloaded, untouched, needed) if unloaded else {})
     try:
         return writer.matcher(positional, keyword)
     except _OnlySigned:
@@ -79,8 +82,8 @@ class _OnlySigned(Exception):
 class _Writer:
     """Writes the comparison down: conditions in the order in which they may be asked, and what the leaves are."""
 
-    def __init__(self, device: Any, x64: bool, untouched: frozenset[int]):
-        self.untouched = untouched
+    def __init__(self, device: Any, x64: bool, untouched: frozenset[int], left_out: Mapping[int, Set[str]]):
+        self.untouched, self.left_out = untouched, left_out
         self.known: dict[str, Any] = {"config": jax.config, "device": device, "x64": x64}
         self.checks: list[str] = []
         self.leaves: list[tuple[str, int | None]] = []      # a name, or a place in the list of that name
@@ -246,20 +249,22 @@ class _Writer:
             if name not in here:
                 self.require(f"not hasattr({x}, {name!r})")
         parts = [f"getattr({x}, {name!r})" for name in here]
+        out = self.left_out.get(len(self.seen) - 1, frozenset())
         if cls.__dictoffset__:
             d = self.new_list(f"{x}.__dict__")
             self.require(f"[*{d}] == {self.named(held)}")
-            parts.insert(0, f"*{d}.values()")
-        self.children(nodes, f"[{', '.join(parts)}]")
+            parts[:0] = [f"{d}[{name!r}]" for name in held if name not in out] if out else [f"*{d}.values()"]
+        self.children(nodes, f"[{', '.join(parts)}]", {i for i, name in enumerate(names) if name in out})
 
     def new_list(self, expression: str) -> str:
         self.count += 1
         self.checks.append(f"v{self.count} = {expression}")
         return f"v{self.count}"
 
-    def children(self, nodes: Any, values: str) -> None:
-        """All values of a container."""
-        v, nodes = self.new_list(values), list(nodes)
+    def children(self, nodes: Any, values: str, out: Set[int] = frozenset()) -> None:
+        """All values of a container; `values` is without those that nothing is asked of."""
+        v, everything = self.new_list(values), list(nodes)
+        nodes = [node for i, node in enumerate(everything) if i not in out]
         self.types(v, nodes)
         static = [i for i, node in enumerate(nodes) if _is_static(node) and type(node.value) not in _SINGLETONS]
         if static:
@@ -269,8 +274,15 @@ class _Writer:
                     and node[0] not in ("same", "refused", "python", "scalar")]
         if numbered:
             self.apart.append(f"*map(id, {self.chosen(v, numbered, len(nodes))})")
-        for i, node in enumerate(nodes):
-            self.part(f"{v}[{i}]", node, (v, i))
+        places = iter(range(len(nodes)))
+        for i, node in enumerate(everything):
+            if i in out:
+                numbers, leaves = _counts(node)
+                self.seen += numbers * [""]
+                self.leaves += leaves * [("None", None)]
+            else:
+                place = next(places)
+                self.part(f"{v}[{place}]", node, (v, place))
 
     def types(self, v: str, nodes: list[Any]) -> None:
         kinds = [self.type_of(node) for node in nodes]
@@ -306,16 +318,92 @@ class _Writer:
         runs: list[list[tuple[str, int | None]]] = []
         for leaf in self.leaves:
             last = runs[-1][-1] if runs else ("", None)
-            if leaf[1] is not None and last[0] == leaf[0] and last[1] is not None and last[1] + 1 == leaf[1]:
+            if leaf[1] is not None and last[0] == leaf[0] and last[1] is not None and last[1] + 1 == leaf[1] \
+                    or leaf == last == ("None", None):
                 runs[-1].append(leaf)
             else:
                 runs.append([leaf])
         return ", ".join(_slice(run[0][0], run[0][1], len(run)) for run in runs)
 
 
+def left_out(nodes: Sequence[Any], unloaded: Mapping[int, frozenset[str]], untouched: Set[int], needed: Set[int]
+             ) -> dict[int, set[str]]:
+    """The attributes of `unloaded` that a call need not look at, by the number of their object: no leaf of theirs is
+    needed or an array that was touched, and nothing that is looked at is the same as what is in them."""
+    spans: list[_Span] = []
+    same: list[tuple[int, int]] = []        # where something is that which has a number
+    out = {number: set(names) for number, names in unloaded.items()}
+    at = numbered = leaves = 0
+    touched = set(needed)
+
+    def look(node: Any) -> None:
+        nonlocal at, numbered, leaves
+        own, at = numbered, at + 1
+        if not _is_static(node) and node[0] == "same":
+            same.append((at, node[1]))
+        if not _is_static(node) and node[0] in ("array", "device") and leaves not in untouched:
+            touched.add(leaves)
+        numbered, leaves = numbered + _is_numbered(node), leaves + _is_leaf(node)
+        for i, child in enumerate(_inside(node)):
+            before = at + 1, numbered, leaves
+            look(child)
+            if node[0] == "object" and (name := node[2][i]) in out.get(own, ()):
+                if touched.isdisjoint(range(before[2], leaves)) and not _is_signed(child):
+                    spans.append(_Span(range(before[0], at + 1), range(before[1], numbered), own, name))
+                else:
+                    out[own].discard(name)
+
+    for node in nodes:
+        look(node)
+    while wanted := [span for span in spans if span.name in out[span.object] and any(
+            number in span.numbers and not any(place in other.places and other.name in out[other.object]
+                                               for other in spans) for place, number in same)]:
+        for span in wanted:
+            out[span.object].discard(span.name)
+    return {number: names for number, names in out.items() if names}
+
+
+@dataclass(frozen=True)
+class _Span:
+    """What is in an attribute, by its places among all nodes and by its numbers; its object and its name."""
+
+    places: range
+    numbers: range
+    object: int
+    name: str
+
+
+_INSIDE = {"list": 1, "tuple": 1, "dict": 3, "namedtuple": 3, "object": 3, "pytree": 2}
+
+
+def _inside(node: Any) -> tuple:
+    """The nodes in a container."""
+    return () if _is_static(node) or node[0] not in _INSIDE else tuple(node[_INSIDE[node[0]]])
+
+
+def _is_numbered(node: Any) -> bool:
+    return not _is_static(node) and node[0] in ("array", "device", *_INSIDE)
+
+
+def _is_leaf(node: Any) -> bool:
+    return not _is_static(node) and node[0] in ("array", "device", "scalar", "python")
+
+
+def _is_signed(node: Any) -> bool:
+    """Whether only signing tells of something in it."""
+    return not _is_static(node) and node[0] in ("keys", "records") or any(map(_is_signed, _inside(node)))
+
+
+def _counts(node: Any) -> tuple[int, int]:
+    """How many numbers and leaves a node takes."""
+    inside = [_counts(child) for child in _inside(node)]
+    return (_is_numbered(node) + sum(numbered for numbered, _ in inside),
+            _is_leaf(node) + sum(leaves for _, leaves in inside))
+
+
 def _slice(name: str, first: int | None, count: int) -> str:
     if first is None:
-        return name
+        return name if count == 1 else f"*[{name}] * {count}"
     return f"{name}[{first}]" if count == 1 else f"*{name}[{first}:{first + count}]"
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import inspect
 import types
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -23,7 +24,7 @@ from reactant.ir.types import supported
 from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
 from reactant.support import named_tuples
-from reactant.support.attributes import HEAP_TYPE, attributes, is_of_python
+from reactant.support.attributes import HEAP_TYPE, Noted, asks_by_name, attributes, is_of_python
 from reactant.support.named_tuples import is_named_tuple
 from reactant.support.random_keys import generator_of, is_key, keys_of
 
@@ -328,6 +329,8 @@ class Rebuilder:
         """Structured arrays, likewise."""
         self.refused: list[tuple[Refused, tuple]] = []
         """Stand-ins of attributes, likewise."""
+        self.noted: dict[int, list[Noted]] = {}
+        """The names of attributes that know whether they were asked for, by the number of the object."""
 
     def kept(self) -> set[int]:
         """Identities of the lists and tuples in which the containers stand here."""
@@ -388,8 +391,16 @@ class Rebuilder:
                 put(made, key.value, self.build(n, (*path, key.value)))
         elif kind == "object":
             self._seen[number] = made = empty_object(node[1])
-            for name, n in zip(node[2], node[3], strict=True):
-                object.__setattr__(made, name, self.build(n, (*path, Attribute(name))))
+            noting = len(node[2]) >= WIDE and is_noting(node[1], node[2])
+            names = [Noted(name) for name in node[2]] if noting else node[2]
+            for name, n in zip(names, node[3], strict=True):
+                value = self.build(n, (*path, Attribute(name)))
+                if noting:
+                    made.__dict__[name] = value
+                else:
+                    object.__setattr__(made, name, value)
+            if noting:
+                self.noted[number] = names
         elif kind == "tuple":
             made = tuple(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
         elif kind == "namedtuple":
@@ -404,6 +415,17 @@ class Rebuilder:
         if kind in ("list", "dict", "object"):
             self.containers.append((made, path))
         return made
+
+
+WIDE = 8
+"""Attributes from which it pays to know which of them a program never asks for."""
+
+
+def is_noting(cls: type, names: Iterable[str]) -> bool:
+    """Whether objects of a class can know which of their attributes were asked for: all are in a `__dict__`, and the
+    class shows them by their names alone."""
+    return cls is not SimpleNamespace and bool(cls.__dictoffset__) and asks_by_name(cls) \
+        and not any(hasattr(type(inspect.getattr_static(cls, name, None)), "__set__") for name in names)
 
 
 class Attribute(str):

@@ -121,6 +121,9 @@ class Traced:
     untouched: frozenset[int] | None = frozenset()
     """Argument leaves of which the function saw no more than that they are there and what type they have; None where
     it asked for what no signature says."""
+    unloaded: dict[int, frozenset[str]] = field(default_factory=dict)
+    """Attributes that nobody has asked for, of the objects with these numbers (`signature.Rebuilder`)."""
+    given: set[int] = field(default_factory=set)             # argument leaves that are delivered
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
     laid: tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]] | None = None
     """`ir.laid_out.Orders` of arguments and results of NumPy's that do not lie by rows, if there are any."""

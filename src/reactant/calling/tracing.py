@@ -72,6 +72,7 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
         kwargs = {name: rebuilder.build(node, (1, name)) for name, node in keyword}
+        session.noting = bool(rebuilder.noted)
         before = [(c, path, changes.contents(c)) for c, path in rebuilder.containers]
         session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
         session.kept = rebuilder.kept() | {id(x) for entry in before for x in (entry, entry[2])}
@@ -96,6 +97,9 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         with speaking_of("in what the function leaves in its arguments"):
             traced.updates = [(path, change.map(collector.tree)) for path, change in changed]
             traced.untouched = None if rebuilder.refused_used() else frozenset(session.untouched)
+            traced.unloaded = {number: frozenset(str(name) for name in names if not name.loaded)
+                               for number, names in rebuilder.noted.items()}
+            traced.given = collector.given
             return _finish(session, collector, traced)
 
 
@@ -198,6 +202,7 @@ class _Collector:
         self._counts: dict[Storage, int] = {}       # how many of the arrays delivered see it
         self._of_storage: dict[Storage, int] = {}
         self._leaves: list[Tensor] = []
+        self.given: set[int] = set()                        # arguments that are delivered
         self.laid: dict[int, tuple[int, ...]] = {}          # results that do not lie by rows
         self._ends: dict[ir.Value, int] = {}                # masks and ends of what has run-time size
         self._rows: dict[int, tuple[Any, Rows]] = {}        # the lists that results hold, by their identities
@@ -245,6 +250,7 @@ class _Collector:
             raise LeakError()
         static = not any(isinstance(s, DynamicSliceStep) for s in leaf.steps)
         if leaf.kind == ARRAY and leaf.storage.argument is not None and static:
+            self.given.add(leaf.storage.argument)
             return OfArgument(leaf.storage.argument, leaf.steps)
         if (leaf.kind == ARRAY or leaf.steps) and counts.get(leaf.storage, 0) > 1 and static:
             if leaf.storage not in self._of_storage:

@@ -562,7 +562,7 @@ def parts_of_object(x: Any) -> list[Any]:
     if (parts := getattr(type(x), "ag__parts", None)) is not None:
         return parts(x)
     held = type(x).__flags__ & HEAP_TYPE or type(x) is SimpleNamespace
-    return list(attributes(x).values()) if held else []
+    return list(attributes(x, noted=False).values()) if held else []
 
 
 def _hidden_parts(x: Any) -> list[Any]:

@@ -148,7 +148,7 @@ def _parts(entry: Node, value: Any) -> Iterable[Any]:
     if entry.kind == "list":
         return value
     return named_tuples.parts(value) if entry.kind == "tuple" else \
-        (value if entry.kind == "dict" else attributes(value)).values()
+        (value if entry.kind == "dict" else attributes(value, noted=False)).values()
 
 
 def identities(entry: Tree, value: Any) -> Iterator[set[int]]:

@@ -172,7 +172,7 @@ def contents(container: Any) -> Any:
     else:
         held = {}
     return {**{("key", k): v for k, v in held.items()},
-            **{("attribute", k): v for k, v in attributes(container).items()}}
+            **{("attribute", k): v for k, v in attributes(container, noted=False).items()}}
 
 
 def refill(container: Any, new: Any) -> None:

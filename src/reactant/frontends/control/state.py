@@ -130,7 +130,7 @@ def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
         if numbered.is_by_number(value) and (view := identity.view_of(value)) is not None:
             possible, number = numbered.numbers_at(view.items, view.place)
             return Node("alternative", possible, [capture(number)], value)
-        held = attributes(value)
+        held = attributes(value, noted=False)
         return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
     return Known(value)
 

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
 import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterable
-from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
@@ -20,6 +29,7 @@ from reactant.frontends.source import operators
 from reactant.frontends.source.conversion import convert, is_converted, is_converted_always, is_user_file
 from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.source.operators import ag__
+from reactant.support.attributes import note_all
 from reactant.support.session import SESSION
 
 REPLACEMENTS: dict[Any, Callable] = {}
@@ -118,6 +128,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     handler = KINDS.get(kind)
     if handler is not None:
         ag__.foreign_call(arguments, keywords)
+        _look_into(arguments, keywords)
         return handler(function, arguments, keywords)
     if of_jax(function) and ag__.involves_tracing(arguments, keywords):
         return _call_jax(function, arguments, keywords)
@@ -152,12 +163,35 @@ def _holds_tracing(x: Any, levels: int = 3) -> bool:
 def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
     """Code that is not converted."""
     ag__.foreign_call(arguments, keywords)
+    _look_into(arguments, keywords)
     try:
         return function(*arguments, **keywords)
     except Exception as error:
         if (ours := _in_our_words(error, function, arguments, keywords)) is not None:
             raise ours from error
         raise
+
+
+def looked_into(x: Any) -> Any:
+    _look_into(x)
+    return x
+
+
+def _look_into(*given: Any) -> None:
+    """Code that is not converted may look at all attributes of the objects that it is given."""
+    if SESSION.trace is None or not SESSION.trace.noting:
+        return
+    waiting, seen = list(given), set()
+    while waiting:
+        x = waiting.pop()
+        if type(x) in OURS or id(x) in seen or isinstance(x, _WITHOUT_OBJECTS):
+            continue
+        seen.add(id(x))
+        note_all(x)
+        waiting += gc.get_referents(x)
+
+
+_WITHOUT_OBJECTS = (str, int, float, complex, type, ModuleType, FunctionType, TracebackType, FrameType)
 
 
 def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: dict) -> Exception | None:
@@ -328,7 +362,10 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
                                                        or convertible(getattr(cls, "__post_init__", None))):
         foreign = (_is_library(cls) or _takes_apart(cls)) and not issubclass(cls, BaseException)
-        return call_as_it_is(cls, arguments, keywords) if foreign else cls(*arguments, **keywords)
+        if foreign:
+            return call_as_it_is(cls, arguments, keywords)
+        _look_into(arguments, keywords)
+        return cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:
         made = object.__new__(cls)
@@ -379,6 +416,8 @@ def _beginning(cls: type) -> type:
 def get_attr(owner: Any, attribute: str) -> Any:
     require_attribute(owner, attribute)
     found = getattr(type(owner), attribute, None)
+    if attribute.startswith("__"):
+        note_all(getattr(owner, "__dict__", None))      # Python's own, that know all of them
     if type(found) is property and convertible(found.fget):
         return call(found.fget, owner)
     if type(found) is functools.cached_property and convertible(found.func):
@@ -493,4 +532,4 @@ def _accumulate(iterable: Iterable, func: Any = None, *, initial: Any = None) ->
 
 
 operators.install(call=call, call_bound=call_bound, get_attr=get_attr, set_attr=set_attr, get_item=get_item,
-                  set_item=set_item, del_item=del_item, iterate=iterate)
+                  set_item=set_item, del_item=del_item, iterate=iterate, looked_into=looked_into)

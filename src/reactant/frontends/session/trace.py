@@ -138,6 +138,8 @@ class Trace:
         self.arguments: list[Storage] = []
         self.untouched: set[int] = set()
         """Numbers of those of which nobody has asked anything but the type."""
+        self.noting = False
+        """Whether objects among the arguments know which of their attributes were asked for (`attributes.Noted`)."""
         self.waiting: dict[int, tuple[weakref.ref[Any], dict[str, Any]]] = {}
         """The arrays that stand for these, by their identities, and what they get when somebody asks."""
         self.written_copies: set[int] = set()

@@ -312,6 +312,8 @@ class ExpressionConversion(ast.NodeTransformer):
         arguments = [self.generated(a) if _folds(node.func, a) else self.visit(a) for a in node.args]
         keywords = [ast.copy_location(ast.keyword(k.arg, self.visit(k.value)), k) for k in node.keywords]
         if frame_bound:
+            if arguments and node.func.id in ("vars", "dir"):       # type: ignore[attr-defined]
+                arguments = [at_location(operator_call("looked_into", a), node) for a in arguments]
             return ast.copy_location(ast.Call(function, arguments, keywords), node)
         return at_location(operator_call("call", function, *arguments, keywords=keywords), node)
 

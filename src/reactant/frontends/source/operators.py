@@ -385,6 +385,11 @@ def context(manager: Any) -> Any:
     return manager
 
 
+def looked_into(x: Any) -> Any:
+    """A value, of which all attributes are about to be looked at."""
+    return x
+
+
 def foreign_call(arguments: tuple, keywords: dict) -> None:
     """Code that is not converted is about to receive these arguments, and may change them."""
 
@@ -462,7 +467,7 @@ class Operators:
         self.formatted = formatted
         self.get_item, self.set_item, self.del_item, self.inplace = get_item, set_item, del_item, inplace
         self.get_attr, self.set_attr, self.del_attr = getattr, set_attr, delattr
-        self.get_method = get_method
+        self.get_method, self.looked_into = get_method, looked_into
         self.new_dict, self.new_set = dict, set
         self.for_each_of, self.of_each, self.begun = for_each_of, of_each, begun
         self.call, self.call_bound, self.involves_tracing = call, call_bound, involves_tracing
