@@ -7,10 +7,7 @@ that sleep between calls.
 """
 from __future__ import annotations
 
-import ctypes
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +18,7 @@ from reactant.ir import modules
 from reactant.ir import ops as build
 from reactant.ir.laid_out import inverse
 from reactant.ir.types import shape_and_dtype, size
-from reactant.native import engine, support, threads
+from reactant.native import built_in, threads
 from reactant.native.function import NativeFunction, of_target
 from reactant.native.in_place import writing_over
 from reactant.support.records import dataclass
@@ -36,61 +33,8 @@ MOST_ZEROS = 64
 LEAST_FILLED = 1 << 20
 """Bytes of a result from which it is filled with a number where it is one: us for 0.8 MB, copied from a constant in the
 cache / filled, 28 / 34; for 8 MB 670 / 320."""
-_TEXT = """
-; a function on the memories of `n` arrays, which stand at a fixed place of NumPy's objects
-define i32 @reactant.straight(ptr %step, ptr %arrays) #0 {
-entry:
-  %p.n = getelementptr i64, ptr %step, i64 1
-  %n = load i64, ptr %p.n
-  %p.counts = getelementptr ptr, ptr %step, i64 2
-  %counts = load ptr, ptr %p.counts
-  %function = load ptr, ptr %step
-  %pointers = alloca ptr, i64 %n, align 8
-  %rt = alloca <R>, align 8
-  store <R> zeroinitializer, ptr %rt
-  %p.hand = getelementptr ptr, ptr %step, i64 3
-  %hand = load ptr, ptr %p.hand
-  %p.schedule = getelementptr <R>, ptr %rt, i32 0, i32 2
-  store ptr %hand, ptr %p.schedule
-  %p.several = getelementptr i64, ptr %step, i64 4
-  %several = load i64, ptr %p.several
-  %p.threads = getelementptr <R>, ptr %rt, i32 0, i32 5
-  store i64 %several, ptr %p.threads
-  br label %next
-next:
-  %i = phi i64 [0, %entry], [%i.next, %more]
-  %left = icmp slt i64 %i, %n
-  br i1 %left, label %more, label %run
-more:
-  %p.array = getelementptr ptr, ptr %arrays, i64 %i
-  %array = load ptr, ptr %p.array
-  %p.memory = getelementptr i8, ptr %array, i64 <data>
-  %memory = load ptr, ptr %p.memory
-  %p = getelementptr ptr, ptr %pointers, i64 %i
-  store ptr %memory, ptr %p
-  %i.next = add i64 %i, 1
-  br label %next
-run:
-  call void %function(ptr %rt, ptr %pointers, ptr %counts)
-  %status = load i32, ptr %rt
-  ret i32 %status
-}
-attributes #0 = { <A> }
-"""
-DATA = object.__basicsize__
-"""Bytes from the beginning of NumPy's array objects to the address of their memory (NumPy's `PyArrayObject`)."""
-
-
-@cache
-def _caller() -> Callable[[int, Any], int] | None:
-    """`(step, addresses of array objects) -> status`; None where NumPy's objects are not as they have always been."""
-    probe = np.zeros(3)[1:]
-    if ctypes.c_void_p.from_address(id(probe) + DATA).value != probe.ctypes.data:
-        return None
-    words = {"R": support.RUNTIME, "A": engine.attributes(), "data": DATA}
-    text = re.sub(r"<([RA]|data)>", lambda match: str(words[match.group(1)]), _TEXT)
-    address = engine.load(text, "reactant.straight", ("reactant.straight",), {}, level=1)["reactant.straight"]
-    return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(address)
+LEAST_KEPT = 1 << 20
+"""Bytes from which arrays come from who keeps memory for them; smaller ones are NumPy's."""
 
 
 @dataclass(frozen=True)
@@ -109,46 +53,59 @@ class Step:
     def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made], alone: bool) -> None:
         self.function, self.slots, self.made, self.alone = function, tuple(slots), tuple(made), alone
         self._pool = (0, 1) if alone or not function.threaded else threads.pool()
-        self._objects: Any = ctypes.c_void_p * max(len(self.slots), 1)
-        self._sized = any(a.size is None for a in function.arguments)
-        self._record: Any = None
+        self.sized = any(a.size is None for a in function.arguments)
+        self.record: bytes = b""
 
     def load(self) -> None:
         """Have the machine code ready."""
-        self._record, self._kept = self._told([a.size or 0 for a in self.function.arguments])
+        self.record, self._kept = self._told([a.size or 0 for a in self.function.arguments])
 
     @property
     def threads(self) -> int:
         """How many may work on it."""
         return self._pool[1]
 
-    def _told(self, sizes: Sequence[int]) -> tuple[Any, Any]:
-        """What `reactant.straight` reads of a call, and what that points to."""
-        counts = (ctypes.c_int64 * max(len(sizes), 1))(*sizes)
-        return (ctypes.c_int64 * 5)(self.function.entry(), len(sizes), ctypes.addressof(counts), *self._pool), counts
+    def _told(self, sizes: Sequence[int]) -> tuple[bytes, Any]:
+        """What `built_in.caller` is told of a call, and what has to be kept for it."""
+        return built_in.step(self.function.entry(), sizes, *self._pool)
 
-    def __call__(self, values: list[Any], call: Callable[[Any, Any], int],
+    def call_sized(self, call: built_in.Caller, *arrays: np.ndarray) -> int:
+        """The status of a call with arrays of which only the run knows how many elements they have."""
+        record, kept = self._told([a.nbytes // argument.dtype.itemsize for a, argument in zip(
+            arrays, self.function.arguments, strict=True)])
+        return call(record, *arrays)
+
+    def __call__(self, values: list[Any], call: built_in.Caller,
                  empty: Callable[[tuple[int, ...], np.dtype], np.ndarray]) -> None:
         for each in self.made:
             values[each.slot] = made = empty(each.shape, each.dtype)
             if each.source is not None:
                 made[...] = seen(values[each.source], each.shape, each.dtype)
         arrays = [values[slot] for slot in self.slots]
-        if self._record is None:
+        if not self.record:
             self.load()
-        record = self._record
-        if self._sized:
-            record, counts = self._told([a.nbytes // argument.dtype.itemsize for a, argument in zip(
-                arrays, self.function.arguments, strict=True)])
-        status = call(record, self._objects(*map(id, arrays)))
+        status = self.call_sized(call, *arrays) if self.sized else call(self.record, *arrays)
         if status:
             raise self.function.failure(status)
 
 
 def seen(array: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """The same bytes as an array of another shape and dtype."""
+    """The same bytes as an array of another shape and dtype; itself where it has these."""
+    if array.shape == shape and array.dtype == dtype:
+        return array
     flat = array.reshape(-1)
     return (flat if flat.dtype == dtype else flat.view(dtype)).reshape(shape)
+
+
+def _copy(array: np.ndarray, empty: Callable[[tuple[int, ...], np.dtype], np.ndarray]) -> np.ndarray:
+    if array.nbytes < LEAST_FILLED:
+        return array.copy()
+    made = empty(array.shape, array.dtype)
+    if any(array.strides):
+        np.copyto(made, array)
+    else:
+        made.fill(array[(0,) * array.ndim])
+    return made
 
 
 Result = tuple[int, tuple[int, ...], np.dtype, bool]
@@ -169,12 +126,13 @@ class Straight:
     """The calls of a program in order, and its results."""
 
     def __init__(self, steps: Sequence[Step], kept: Sequence[np.ndarray | None], results: Sequence[Result],
-                 call: Callable[[Any, Any], int],
+                 call: built_in.Caller,
                  empty: Callable[[tuple[int, ...], np.dtype], np.ndarray] = np.empty, taken: int = 0) -> None:
         self.taken = taken
         """How many arguments there are."""
         self.steps, self._kept, self._results = tuple(steps), list(kept), tuple(results)
         self._call, self._empty = call, empty
+        self._alone: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None     # where nothing is written over
         self.given: dict[int, tuple[int, ...]] = {}
         """Arguments that are taken as they lie in memory (`ir.laid_out`): the orders of their dimensions,"""
         self.turned: dict[int, tuple[int, ...]] = {}
@@ -240,17 +198,20 @@ class Straight:
         Calls from several threads are safe. Raises `NativeError` where a check in native code fails, before anything is
         written over.
         """
+        if not places and not copied:
+            if (alone := self._alone) is None:
+                alone = self._alone = self._written_out()
+            return alone(arguments)
         values: list[Any] = self._kept.copy()
         values[:len(arguments)] = arguments
         call, empty = self._call, self._empty
         if not places:
             for step in self.steps:
                 step(values, call, empty)
-            found = [value if alone and (value := values[slot]).shape == shape and value.dtype == dtype
-                     else self._found(values[slot], alone or number in copied, shape, dtype)
+            found = [self._found(values[slot], alone or number in copied, shape, dtype)
                      for number, (slot, shape, dtype, alone) in enumerate(self._results)]
         else:
-            before = {slot: self._copy(values[slot]) for slot in self._kept_before}
+            before = {slot: _copy(values[slot], self._empty) for slot in self._kept_before}
             for each, place in zip(self.over, places, strict=True):
                 values[each.made.slot] = place
             for step in self.steps_over:
@@ -264,21 +225,51 @@ class Straight:
                 found[number] = found[number].transpose(order)
         return found
 
+    def _written_out(self) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
+        """The program as one function of Python's, where no result is written over an argument."""
+        known: dict[str, Any] = {"empty": self._empty, "small": np.empty, "seen": seen, "copy": _copy,
+                                 "call": self._call}
+        lines = ["def run(arguments):"]
+        made: dict[int, Made] = {}
+
+        def named(value: Any) -> str:
+            known[f"k{len(known)}"] = value
+            return f"k{len(known) - 1}"
+
+        def as_seen(slot: int, shape: tuple[int, ...], dtype: np.dtype) -> str:
+            is_so = slot in made and (made[slot].shape, made[slot].dtype) == (shape, dtype)
+            return f"v{slot}" if is_so else f"seen(v{slot}, {named(shape)}, {named(dtype)})"
+
+        if self.taken:
+            lines.append("".join(f"v{slot}, " for slot in range(self.taken)) + "= arguments")
+        known |= {f"v{slot}": kept for slot, kept in enumerate(self._kept) if kept is not None}
+        for step in self.steps:
+            for each in step.made:
+                little = np.prod(each.shape, dtype=float) * each.dtype.itemsize < LEAST_KEPT
+                lines.append(f"v{each.slot} = {'small' if little else 'empty'}({named(each.shape)}, "
+                             f"{named(each.dtype)})")
+                if each.source is not None:
+                    lines.append(f"v{each.slot}[...] = {as_seen(each.source, each.shape, each.dtype)}")
+                made[each.slot] = each
+            if not step.record:
+                step.load()
+            arrays = "".join(f", v{slot}" for slot in step.slots)
+            called = f"{named(step.call_sized)}(call{arrays})" if step.sized else f"call({named(step.record)}{arrays})"
+            lines.append(f"if status := {called}: raise {named(step.function.failure)}(status)")
+            known[f"kept{len(known)}"] = step
+        found = []
+        for number, (slot, shape, dtype, alone) in enumerate(self._results):
+            value = as_seen(slot, shape, dtype) if alone else \
+                f"seen(copy(v{slot}, empty), {named(shape)}, {named(dtype)})"
+            found.append(f"{value}.transpose({named(self.turned[number])})" if number in self.turned else value)
+        lines.append(f"return [{', '.join(found)}]")
+        exec("\n    ".join(lines), known)
+        run: Callable[[Sequence[np.ndarray]], list[np.ndarray]] = known.pop("run")      # its globals hold it no longer
+        return run
+
     def _found(self, value: np.ndarray, alone: bool, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """A result of what is kept."""
-        if not alone:
-            value = self._copy(value)
-        return value if value.shape == shape and value.dtype == dtype else seen(value, shape, dtype)
-
-    def _copy(self, array: np.ndarray) -> np.ndarray:
-        if array.nbytes < LEAST_FILLED:
-            return array.copy()
-        made = self._empty(array.shape, array.dtype)
-        if any(array.strides):
-            np.copyto(made, array)
-        else:
-            made.fill(array[(0,) * array.ndim])
-        return made
+        return seen(value if alone else _copy(value, self._empty), shape, dtype)
 
     def as_they_lie(self, arguments: Sequence[Any]) -> list[Any]:
         """The arguments, those in `given` seen by rows."""
@@ -338,7 +329,7 @@ def straight(module: ir.Module, little: bool = False,
     """
     reader = _Reader(little)
     *ops, last = [op.operation for op in reader.begin(modules.function(module).regions[0].blocks[0])]
-    if not all(map(reader.read, ops)) or (call := _caller()) is None:
+    if not all(map(reader.read, ops)) or (call := built_in.caller()) is None:
         return None
     return Straight(reader.steps, reader.kept, reader.results(last), call, empty, reader.taken)
 
