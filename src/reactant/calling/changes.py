@@ -19,10 +19,13 @@ class Change:
     """Keys or names."""
     whole: bool = False
     """Whether `put` is everything, in this order: of a list of another length, of a dict of another order."""
+    only_attributes: bool = False
+    """Whether it is no more than that attributes of an object get values."""
 
     def map(self, leaf: Callable[[Any], Any]) -> Change:
         """The same of other values."""
-        return Change({key: leaf(value) for key, value in self.put.items()}, self.gone, self.whole)
+        return Change({key: leaf(value) for key, value in self.put.items()}, self.gone, self.whole,
+                      self.only_attributes)
 
 
 def contents(container: Any) -> Any:
@@ -43,7 +46,9 @@ def change(container: Any, old: Any, new: Any) -> Change | None:
     if isinstance(container, dict) and list(new)[:len(stays)] != stays:
         return Change(new, whole=True)
     found = {name: value for name, value in new.items() if name not in old or old[name] is not value}
-    return Change(found, gone) if found or gone else None
+    if not found and not gone:
+        return None
+    return Change(found, gone, only_attributes=not gone and not isinstance(container, dict))
 
 
 def make(container: Any, made: Change, put: dict[Any, Any]) -> None:

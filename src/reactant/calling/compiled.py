@@ -16,7 +16,7 @@ from reactant import loopnests, pipelines
 from reactant.calling import jax_derivatives
 from reactant.calling import signature as sig
 from reactant.calling.delivery import leaf_of, recipe_of
-from reactant.calling.recent import Matcher, matcher
+from reactant.calling.recent import Matcher, is_plain, matcher
 from reactant.calling.traced import Result, Traced
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
@@ -272,6 +272,8 @@ class Compiled:
         self._at_once = bool(self._traced.written) and lowered.writes_at_once and executable.straight is not None
         self._simple_on_device = lowered.on_device and self._nothing_more()
         self.matches: Matcher | None = None     # tells calls of this signature
+        self._as_given: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None
+        """The program for leaves of such a call, where those that it reads are compared as far as it needs."""
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
 
@@ -283,6 +285,13 @@ class Compiled:
         if self._read is not None and not self.lowered.on_device:
             unloaded, needed = t.unloaded, needed | self._read
         self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
+        straight = self.executable.straight
+        if self.matches is not None and t.untouched is not None and straight is not None and self._nothing_more() \
+                and not straight.given and not self.lowered.on_device and not self.passing:
+            leaves = [leaf for node in (*positional, *(node for _, node in keyword)) for leaf in sig.leaf_nodes(node)]
+            read = range(len(leaves)) if self._read is None else self._read
+            if t.untouched.isdisjoint(read) and all(is_plain(leaves[number]) for number in read):
+                self._as_given = straight.written_out
 
     # -- looking at it
 
@@ -358,6 +367,12 @@ class Compiled:
         for number, index in self._traced.written.items():
             np.copyto(leaves[number], results[index], casting="equiv")
         return self._deliver(results, leaves, args, kwargs)
+
+    def run_matched(self, leaves: list, args: tuple, kwargs: dict) -> Any:
+        """As `run`, with the leaves that `matches` found."""
+        if self._as_given is None:
+            return self.run(leaves, args, kwargs)
+        return self._recipe(self._as_given(self._passed(leaves)), leaves, (args, kwargs))
 
     def _run_simply_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """As `_run_on_device`: arguments in, results out."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import Any
 
 import jax
@@ -30,13 +31,37 @@ def recipe_of(traced: Traced, name: str) -> Recipe:
     parts = [_expression(tree, known) for tree in trees]
     made: Recipe
     if None in parts:
-        made = functools.partial(_leaf_by_leaf, name, trees)
-    else:
-        made = eval(f"lambda r, l, roots: [{', '.join(map(str, parts))}]", known)
-        if not traced.updates:
-            made = eval(f"lambda r, l, roots: {parts[0]}", known)
-            return made
-    return functools.partial(_changing, made, traced.updates)
+        return functools.partial(_changing, functools.partial(_leaf_by_leaf, name, trees), traced.updates)
+    exec(_written_out(list(map(str, parts)), traced.updates, known), known)
+    made = known.pop("deliver")         # its globals hold it no longer
+    return made
+
+
+def _written_out(parts: list[str], updates: list[tuple[tuple, Change]], known: dict[str, Any]) -> str:
+    """The source of a recipe whose parts are expressions. Everything is there before the first container changes."""
+    known |= {"set_attribute": object.__setattr__, "make": changes.make}
+    found = [f"p{number} = {part}" for number, part in enumerate(parts)]
+    making: list[str] = []
+    values = iter(range(1, len(parts)))
+    for number, (path, change) in enumerate(updates):
+        known[f"path{number}"], known[f"change{number}"] = path, change
+        found.append(f"c{number} = {_followed(path) or f'follow(roots, path{number})'}")
+        put = {key: next(values) for key in change.put}
+        known |= {f"key{place}": key for key, place in put.items()}
+        if change.only_attributes:
+            making += [f"set_attribute(c{number}, key{place}, p{place})" for place in put.values()]
+        else:
+            held = ", ".join(f"key{place}: p{place}" for place in put.values())
+            making.append(f"make(c{number}, change{number}, {{{held}}})")
+    return "\n    ".join(["def deliver(r, l, roots):", *found, *making, "return p0"])
+
+
+def _followed(path: tuple) -> str | None:
+    """The expression of what is at a path below the arguments, where that is short."""
+    if not all(type(step) is int or isinstance(step, sig.Attribute) and step.isidentifier() and not iskeyword(step)
+               for step in path):
+        return None
+    return "roots" + "".join(f"[{step}]" if type(step) is int else f".{step}" for step in path)
 
 
 def _trees(traced: Traced) -> list[Any]:

@@ -78,8 +78,11 @@ class Jitted(LikeFunction):
                 entry, leaves = self._fitting(args, kwargs) or (self._compile(key, leaves), leaves)
             if not entry.passing:
                 self._latest = entry
+            run = entry.run
+        else:
+            run = entry.run_matched
         try:
-            return entry.run(leaves, args, kwargs)
+            return run(leaves, args, kwargs)
         except ListTooLong as error:
             if self.options.donate or entry.passing:
                 raise

@@ -179,7 +179,7 @@ class _Writer:
             if node[4] is not None:
                 raise _OnlySigned
         else:
-            kind = "array" if node[3] is None and node[4] and given.isnative and given.isbuiltin == 1 else "view"
+            kind = "array" if is_plain(node) else "view"
         name = self.variable(x)
         self.known |= {f"{name}_shape": node[1], f"{name}_dtype": given}
         if kind == "view":
@@ -399,6 +399,11 @@ def _counts(node: Any) -> tuple[int, int]:
     inside = [_counts(child) for child in _inside(node)]
     return (_is_numbered(node) + sum(numbered for numbered, _ in inside),
             _is_leaf(node) + sum(leaves for _, leaves in inside))
+
+
+def is_plain(node: tuple) -> bool:
+    """Whether a leaf is an array of NumPy's that matching calls have in C order, aligned, writable, of native numbers."""
+    return node[0] == "array" and node[3] is None and node[4] and node[2].isnative and node[2].isbuiltin == 1
 
 
 def _slice(name: str, first: int | None, count: int) -> str:

@@ -8,6 +8,7 @@ that sleep between calls.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,6 @@ class Straight:
         """How many arguments there are."""
         self.steps, self._kept, self._results = tuple(steps), list(kept), tuple(results)
         self._call, self._empty = call, empty
-        self._alone: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None     # where nothing is written over
         self.given: dict[int, tuple[int, ...]] = {}
         """Arguments that are taken as they lie in memory (`ir.laid_out`): the orders of their dimensions,"""
         self.turned: dict[int, tuple[int, ...]] = {}
@@ -199,9 +199,7 @@ class Straight:
         written over.
         """
         if not places and not copied:
-            if (alone := self._alone) is None:
-                alone = self._alone = self._written_out()
-            return alone(arguments)
+            return self.written_out(arguments)
         values: list[Any] = self._kept.copy()
         values[:len(arguments)] = arguments
         call, empty = self._call, self._empty
@@ -225,8 +223,10 @@ class Straight:
                 found[number] = found[number].transpose(order)
         return found
 
-    def _written_out(self) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
-        """The program as one function of Python's, where no result is written over an argument."""
+    @cached_property
+    def written_out(self) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
+        """The program as one function of Python's, where no result is written over an argument; its machine code is
+        made."""
         known: dict[str, Any] = {"empty": self._empty, "small": np.empty, "seen": seen, "copy": _copy,
                                  "call": self._call}
         lines = ["def run(arguments):"]
