@@ -402,7 +402,7 @@ def _counts(node: Any) -> tuple[int, int]:
 
 
 def is_plain(node: tuple) -> bool:
-    """Whether a leaf is an array of NumPy's that matching calls have in C order, aligned, writable, of native numbers."""
+    """Whether a leaf is an array that matching calls have in C order, aligned and writable, of native numbers."""
     return node[0] == "array" and node[3] is None and node[4] and node[2].isnative and node[2].isbuiltin == 1
 
 
