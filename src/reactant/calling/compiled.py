@@ -272,7 +272,7 @@ class Compiled:
         self._at_once = bool(self._traced.written) and lowered.writes_at_once and executable.straight is not None
         self._simple_on_device = lowered.on_device and self._nothing_more()
         self.matches: Matcher | None = None     # tells calls of this signature
-        self._as_given: Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None = None
+        self._as_given: Callable[[list], list[np.ndarray]] | None = None
         """The program for leaves of such a call, where those that it reads are compared as far as it needs."""
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
@@ -286,12 +286,15 @@ class Compiled:
             unloaded, needed = t.unloaded, needed | self._read
         self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
         straight = self.executable.straight
-        if self.matches is not None and t.untouched is not None and straight is not None and self._nothing_more() \
-                and not straight.given and not self.lowered.on_device and not self.passing:
+        if self.matches is not None and t.untouched is not None and straight is not None and not straight.given \
+                and self._nothing_more(flags=True) and not self.lowered.on_device and not self.passing:
             leaves = [leaf for node in (*positional, *(node for _, node in keyword)) for leaf in sig.leaf_nodes(node)]
-            read = range(len(leaves)) if self._read is None else self._read
-            if t.untouched.isdisjoint(read) and all(is_plain(leaves[number]) for number in read):
-                self._as_given = straight.written_out
+            read = range(len(leaves)) if self.executable.read is None else self.executable.read
+            if t.untouched.isdisjoint(read) and all(leaves[number][0] in ("python", "scalar") or is_plain(
+                    leaves[number]) for number in read):
+                self._as_given = _on_leaves([(number, None if is_plain(leaves[number]) else array.dtype)
+                                             for number, array in zip(read, self.executable.inputs, strict=True)],
+                                            straight.written_out)
 
     # -- looking at it
 
@@ -344,10 +347,11 @@ class Compiled:
         return (isinstance(t.result, Result) and not t.result.steps and not t.updates and self._nothing_more()
                 and not self.lowered.on_device)
 
-    def _nothing_more(self) -> bool:
-        """Nothing written, checked, said or read but arguments and results."""
+    def _nothing_more(self, flags: bool = False) -> bool:
+        """Nothing written, checked, said or read but arguments and results. flags: something may be checked."""
         t = self._traced
-        return not t.written and not t.written_copies and t.flags is None and not t.captured and t.spoken is None
+        return not t.written and not t.written_copies and (flags or t.flags is None) and not t.captured \
+            and t.spoken is None
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
@@ -372,7 +376,10 @@ class Compiled:
         """As `run`, with the leaves that `matches` found."""
         if self._as_given is None:
             return self.run(leaves, args, kwargs)
-        return self._recipe(self._as_given(self._passed(leaves)), leaves, (args, kwargs))
+        results = self._as_given(leaves)
+        if (flags := self._traced.flags) is not None and not results[flags].all():
+            self._raise_failed(results)
+        return self._recipe(results, leaves, (args, kwargs))
 
     def _run_simply_on_device(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """As `_run_on_device`: arguments in, results out."""
@@ -444,6 +451,17 @@ def taken_by(read: tuple[int, ...] | None) -> Callable[[list], list]:
         return lambda arguments: [arguments[number] for number in read]
     chosen = operator.itemgetter(*read)
     return lambda arguments: list(chosen(arguments))
+
+
+def _on_leaves(taken: Sequence[tuple[int, np.dtype | None]], program: Callable[[Sequence[Any]], list[np.ndarray]]
+               ) -> Callable[[list], list[np.ndarray]]:
+    """The program on the leaves with these numbers; numbers, which have a dtype here, as arrays."""
+    known: dict[str, Any] = {"program": program, "array": np.array}
+    known |= {f"dtype{number}": dtype for number, dtype in taken}
+    found = "".join(f"l[{number}], " if dtype is None else f"array(l[{number}], dtype{number}), "
+                    for number, dtype in taken)
+    made: Callable[[list], list[np.ndarray]] = eval(f"lambda l: program(({found}))", known)
+    return made
 
 
 def _refuse_overlap(leaves: list, written: Set[int], read: Set[int] | None) -> None:

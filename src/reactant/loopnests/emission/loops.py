@@ -29,6 +29,8 @@ PARALLEL_WORK = 1 << 19
 """Operations from which a nest is worth two threads: 15 us of one. us a call on two cores that have nothing else to do,
 of one thread and of two, n x n float64: a @ x for n = 256 15 and 39, n = 400 36 and 46, n = 600 58 and 57, n = 1000 118
 and 90; sin(a) cos(a) for n = 128 42 and 28. On busy cores two threads gain later."""
+SERIAL = 8
+"""How much more a reduction that leaves early does on one thread: several cannot leave where one of them has found it."""
 CHUNK = 1 << 13
 """Elements that a chunk of a whole reduction has at least."""
 MOST_CHUNKS = 16
@@ -347,6 +349,14 @@ class Loops:
         """Write several rows of a piece at once, where that is done; what remains of it."""
         return piece
 
+    def leaves_early(self, d: int, length: int) -> bool:
+        """Whether a loop of so many iterations over a dimension may leave at the element that decides it."""
+        return False
+
+    def by_steps(self, d: int, piece: Piece, index: tuple[Affine, ...]) -> Piece:
+        """Look step by step for the element that decides; the step that has it."""
+        return piece
+
     def deliver(self, s: Sum, index: tuple[Affine, ...], values: list[Number]) -> None:
         """Put what an inner reduction came to where it belongs."""
         assert s.target is not None
@@ -394,6 +404,8 @@ class Loops:
             if rest is None:
                 return accumulators
             piece, on_threads = rest, on_threads and rest is piece
+        if accumulators and self.leaves_early(d, piece.range[1] - piece.range[0] + 1):
+            piece = self.by_steps(d, piece, index)
         low, high, one = self.w.affine(piece.low), self.w.affine(piece.high), self.w.index(1)
         counter = self.w.fresh("i")
         flat = self._flattened(accumulators)
@@ -547,7 +559,18 @@ class Loops:
         """Whether whole reductions are summed in chunks: several threads, and shorter chains of additions."""
         return (len(carried) == len(self.sums) and all(s.identity is not None for s in carried)
                 and self._chunk_count() > 1
+                and (self._together or not self._leaving)
                 and all(not p.low.terms and not p.high.terms for p in pieces[self._outermost]))
+
+    @property
+    def _together(self) -> bool:
+        """Whether chunks are summed by several threads."""
+        return self.parallel and self.work >= PARALLEL_WORK * (SERIAL if self._leaving else 1)
+
+    @cached_property
+    def _leaving(self) -> bool:
+        """Whether all is decided by one element."""
+        return self.leaves_early(self._outermost, self.shape[self._outermost])
 
     def _chunk_count(self) -> int:
         return min(MOST_CHUNKS, size(self.shape) // CHUNK, self.shape[self._outermost])
@@ -567,7 +590,7 @@ class Loops:
             own = -(-(high - low) // length)
             counter = self.w.fresh("i")
             zero, end, one = (self.w.index(k) for k in (0, own, 1))
-            together = self.parallel and self.work >= PARALLEL_WORK
+            together = self._together
             head = f"scf.parallel ({counter}) = ({zero}) to ({end}) step ({one})" if together else \
                 f"scf.for {counter} = {zero} to {end} step {one}"
             self.w.loop(head + " {", (counter,))
