@@ -377,20 +377,27 @@ def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     ends = [_interval(start), _interval(stop)]
-    if type(step) is not int or step < 1 or None in ends or ends[1][1] - ends[0][0] > MOST_NUMBERS:
+    steps = _interval(step)
+    if steps is None or steps[0] < 1 or None in ends or ends[1][1] - ends[0][0] > MOST_NUMBERS:
         raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make the argument they are computed from "
                                                "static (static_argnames=...), or scale np.arange(n) instead.")
-    count = max(-((ends[0][0] - ends[1][1]) // step), 0)
+    count = max(-((ends[0][0] - ends[1][1]) // steps[0]), 0)
     first, last = (wrap(end).value() for end in (start, stop))
     first, last = (ops.convert(end, np.int64) for end in (first, last))
+    each = ops.convert(step.value(), np.int64) if type(step) is Tensor else step
     length = ops.subtract(last, first)
-    if step > 1:
-        length = ops.divide(ops.add(length, step - 1), step)
+    if steps != (1, 1):
+        length = ops.divide(ops.add(length, ops.subtract(each, 1) if type(step) is Tensor else step - 1), each)
     if not in_order(first, last):
         length = ops.select(ops.compare(last, first, "GT"), ops.maximum(length, 0), 0)
-    numbers = ops.add(ops.multiply(ops.iota((count,), np.int64, 0), step), ops.broadcast_in_dim(first, (count,), ()))
+    if type(step) is Tensor:
+        each = ops.broadcast_in_dim(each, (count,), ())
+    numbers = ops.add(ops.multiply(ops.iota((count,), np.int64, 0), each), ops.broadcast_in_dim(first, (count,), ()))
     made = ops.convert(numbers, np.int64 if dtype is None else np.dtype(dtype))
-    return Bounded(Tensor.of_value(made), [Range(0, length)])
+    found = Bounded(Tensor.of_value(made), [Range(0, length)])
+    if type(step) is Tensor and made.type == numbers.type and 0 <= ends[0][0]:
+        found.progression = start, stop, step
+    return found
 
 
 def _interval(number: object) -> tuple[int, int] | None:

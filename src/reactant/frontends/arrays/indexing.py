@@ -65,6 +65,8 @@ def get(tensor: Tensor, key: object) -> Any:
         if has_run_time_bounds(items):
             return meaning.get_by_run_time_bounds(tensor, items)
         if not is_basic(items):
+            if tensor.ndim == 1 and (even := _evenly(tensor, items)) is not None:
+                return view_of(tensor, parse(tensor, even)).copy()
             return meaning.get_by_arrays(tensor, items)
         basic = parse(tensor, items)
         result = view_of(tensor, basic)
@@ -93,9 +95,13 @@ def put(tensor: Tensor, key: object, value: object) -> None:
             steps, strides, _ = _known_steps(tensor.shape, tensor.strides_, plain)
             return store(_through(tensor, steps, strides), value)
         items = expand(tensor, key)
+        if any(getattr(i, "progression", None) is not None for i in items):
+            items = meaning.progression_as_slice(tensor, items)
         if has_run_time_bounds(items):
             meaning.put_by_run_time_bounds(tensor, items, value)
         elif not is_basic(items):
+            if (even := _evenly(tensor, items)) is not None:
+                return store(view_of(tensor, parse(tensor, even)), value)
             if type(value) is Tensor and value.kind == PYTHON and tensor.dtype.kind in "iu":
                 value = Tensor.of_value(stored(value, tensor.dtype), SCALAR)
             meaning.put_by_arrays(tensor, items, value)
@@ -240,6 +246,27 @@ def is_basic(items: list) -> bool:
 def has_run_time_bounds(items: list) -> bool:
     """Whether some slice has a bound known only at run time."""
     return any(isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items)
+
+
+def _evenly(tensor: Tensor, items: list) -> list | None:
+    """The items with a slice in the place of an array of known integers at equal distances, where that is the only one
+    beside slices: the same places, once each. None where they are no such."""
+    at, *others = [n for n, i in enumerate(items) if not isinstance(i, slice) and i is not Ellipsis]
+    places = items[at]
+    if others or type(places) is not np.ndarray or places.ndim != 1 or places.dtype.kind not in "iu" \
+            or places.size < LEAST_EVEN:
+        return None
+    axis = at - sum(i is Ellipsis for i in items[:at])
+    first, last, step = int(places[0]), int(places[-1]), int(places[1]) - int(places[0])
+    if not step or min(first, last) < 0 or max(first, last) >= tensor.shape[axis] \
+            or first + step * (places.size - 1) != last or not (places[1:] - places[:-1] == step).all():
+        return None
+    end = last + (1 if step > 0 else -1)
+    return [*items[:at], slice(first, None if end < 0 else end, step), *items[at + 1:]]
+
+
+LEAST_EVEN = 16
+"""Integers of an index from which one looks whether they are a slice."""
 
 
 def parse(tensor: Tensor | _Whole, items: list) -> Basic:

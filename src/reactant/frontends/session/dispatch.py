@@ -25,6 +25,7 @@ PROVIDERS = {
     "put_by_arrays": "arrays.advanced",
     "get_by_run_time_bounds": "arrays.dynamic.run_time_steps",
     "put_by_run_time_bounds": "arrays.dynamic.run_time_steps",
+    "progression_as_slice": "arrays.dynamic.run_time_steps",
     "is_selected_at_run_time": "arrays.dynamic.masked",
     "get_selected": "arrays.dynamic.masked",
     "put_selected": "arrays.dynamic.masked",

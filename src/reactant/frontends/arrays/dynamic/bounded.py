@@ -136,13 +136,15 @@ _MISMATCH = ("operands could not be broadcast together: their run-time lengths d
 class Bounded:
     """An array of run-time size. `partial` marks the class for `Tensor`'s dispatch."""
 
-    __slots__ = ("extents", "frame", "region")
+    __slots__ = ("extents", "frame", "progression", "region")
     partial = True
     __array_priority__ = 2000.0
 
     def __init__(self, frame: Tensor, extents: Sequence[Extent | None]):
         self.frame, self.extents = frame, tuple(extents)
         self.region = current_trace().region
+        self.progression: tuple[Any, Any, Any] | None = None
+        """Start, stop and step of whole numbers at equal distances."""
 
     # -- content
 

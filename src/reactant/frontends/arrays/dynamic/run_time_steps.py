@@ -63,6 +63,19 @@ def is_strided(items: list) -> bool:
     return any(map(_has_run_time_step, items))
 
 
+@means("progression_as_slice")
+def as_slice(tensor: Tensor, items: list) -> list:
+    """The items with a slice in the place of `np.arange` with such a step, where that is the only one beside slices and
+    certainly within the dimension."""
+    at = next(n for n, i in enumerate(items) if getattr(i, "progression", None) is not None)
+    start, stop, step = items[at].progression
+    last = known_bounds(stop) if type(stop) is Tensor else (stop, stop)
+    if not all(isinstance(i, slice) for n, i in enumerate(items) if n != at) or last is None \
+            or last[1] > tensor.shape[at]:
+        return items
+    return [*items[:at], slice(start, stop, step), *items[at + 1:]]
+
+
 def _has_run_time_step(item: object) -> bool:
     return isinstance(item, slice) and type(item.step) is Tensor
 
