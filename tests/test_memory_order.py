@@ -34,7 +34,8 @@ def same(got, wanted):
     lambda m, w: np.cumsum(m, axis=0), lambda m, w: np.sort(m, axis=0), lambda m, w: np.where(m > 0.5, m, w),
     lambda m, w: np.argmax(m, axis=0), lambda m, w: m @ w.T, lambda m, w: np.partition(m, 9, axis=0)[9],
     lambda m, w: (m + 1).ravel("K"), lambda m, w: (m > 0.5).T, lambda m, w: (m + w)[::2, 3],
-    lambda m, w: m[:, ::-1] + 1])
+    lambda m, w: m[:, ::-1] + 1, lambda m, w: m @ w[3], lambda m, w: m[:, 2] @ w, lambda m, w: m.T @ w @ m[0],
+    lambda m, w: np.einsum("ij,ij->i", m, w), lambda m, w: (m * 2) @ w[0]])
 @pytest.mark.parametrize("orders", ["CC", "FF", "FC", "CF"])
 def test_matrices(function, orders):
     given = [np.array(x, order=order) for x, order in zip((M, W), orders, strict=True)]
@@ -54,6 +55,18 @@ def test_no_copy_is_made():
     assert program.executable.straight.given == {0: (1, 0)}
     program = reactant.jit(lambda m: m.T + m.T).lower(M).compile()
     assert program.executable.straight.turned == {0: (1, 0)} and not program.executable.straight.given
+
+
+def test_products_read_as_it_lies():
+    """A matrix by columns times a vector is no gathering of its rows."""
+    f = reactant.jit(lambda m, v: m @ v)
+    m = np.asfortranarray(RANDOM.random((300, 400)))
+    for dtype in (float, np.float32, complex):
+        given = m.astype(dtype, order="F"), np.arange(400).astype(dtype)
+        np.testing.assert_allclose(f(*given), given[0] @ given[1], rtol=1e-5)
+    text = f.lower(*given).as_text()
+    assert "transpose" not in text
+    assert "6 operations" in reactant.jit(lambda m, v: m @ v).lower(m, np.ones(400)).compile().lowered.notes[0]
 
 
 def test_other_callers_see_what_they_saw():

@@ -56,6 +56,10 @@ class Times:
     native: float = 0.0
 
 
+AS_IT_LIES = ("reduce_of_transpose", "dot_of_transpose_on_left", "dot_of_transpose_on_right")
+"""What reads arrays as they lie in memory, in programs that take them so."""
+
+
 class Lowered:
     """A program before XLA. `original` is the bytecode of the module as traced (only kept by `.lower`)."""
 
@@ -232,7 +236,7 @@ class Lowered:
             source = modules.clone(source)
             turn(source, *laid)
             with target.for_loops():
-                pipelines.run(source, ("native", "reduce_of_transpose"), options=self.options)
+                pipelines.run(source, ("native", *AS_IT_LIES), options=self.options)
         with progress.step(f"making native code for parts of {self.name!r} with LLVM"):
             found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
                                           straight=not (self.on_device or self.as_jax),
@@ -274,6 +278,7 @@ class Compiled:
         self.matches: Matcher | None = None     # tells calls of this signature
         self._as_given: Callable[[list], list[np.ndarray]] | None = None
         """The program for leaves of such a call, where those that it reads are compared as far as it needs."""
+        self._concerned = 0             # how many arrays may overlap one that it writes
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
 
@@ -285,16 +290,28 @@ class Compiled:
         if self._read is not None and not self.lowered.on_device:
             unloaded, needed = t.unloaded, needed | self._read
         self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
-        straight = self.executable.straight
-        if self.matches is not None and t.untouched is not None and straight is not None and not straight.given \
-                and self._nothing_more(flags=True) and not self.lowered.on_device and not self.passing:
-            leaves = [leaf for node in (*positional, *(node for _, node in keyword)) for leaf in sig.leaf_nodes(node)]
-            read = range(len(leaves)) if self.executable.read is None else self.executable.read
-            if t.untouched.isdisjoint(read) and all(leaves[number][0] in ("python", "scalar") or is_plain(
-                    leaves[number]) for number in read):
-                self._as_given = _on_leaves([(number, None if is_plain(leaves[number]) else array.dtype)
-                                             for number, array in zip(read, self.executable.inputs, strict=True)],
-                                            straight.written_out)
+        if self.matches is not None:
+            self._take_as_given([leaf for node in (*positional, *(node for _, node in keyword))
+                                 for leaf in sig.leaf_nodes(node)])
+
+    def _take_as_given(self, leaves: list[tuple]) -> None:
+        """Find out whether leaves that were compared can go to native code as they are."""
+        t, straight = self._traced, self.executable.straight
+        if straight is None or straight.given or t.captured or t.untouched is None or self.lowered.on_device \
+                or self.passing:
+            return
+        read = tuple(range(len(leaves)) if self.executable.read is None else self.executable.read)
+        if not t.untouched.isdisjoint(read) or not all(leaves[number][0] in ("python", "scalar") or is_plain(
+                leaves[number]) for number in read):
+            return
+        if self._at_once and set(t.written) <= set(read) and not t.written_copies:
+            program = straight.written_over({index: read.index(number) for number, index in t.written.items()})
+            self._concerned = sum(leaves[number][0] == "array" for number in read)
+        else:
+            program = straight.written_out if self._nothing_more(flags=True) else None
+        if program is not None:
+            self._as_given = _on_leaves([(number, None if is_plain(leaves[number]) else array.dtype)
+                                         for number, array in zip(read, self.executable.inputs, strict=True)], program)
 
     # -- looking at it
 
@@ -376,6 +393,8 @@ class Compiled:
         """As `run`, with the leaves that `matches` found."""
         if self._as_given is None:
             return self.run(leaves, args, kwargs)
+        if self._concerned > 1:
+            _refuse_overlap(leaves, self._written, self._read)
         results = self._as_given(leaves)
         if (flags := self._traced.flags) is not None and not results[flags].all():
             self._raise_failed(results)

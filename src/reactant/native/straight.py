@@ -227,6 +227,19 @@ class Straight:
     def written_out(self) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
         """The program as one function of Python's, where no result is written over an argument; its machine code is
         made."""
+        return self._as_function(self.steps, {})
+
+    def written_over(self, wanted: Mapping[int, int]) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]] | None:
+        """The same where results are written over arguments, as `wanted` says by their numbers, and no other result is;
+        None where that is not what `over` says, or they would be seen otherwise."""
+        over = {each.result: each.argument for each in self.over}
+        if over != wanted or self.given or self.turned or any((each.made.shape, each.made.dtype) != self._results[
+                each.result][1:3] for each in self.over):
+            return None
+        return self._as_function(self.steps_over, {each.made.slot: each for each in self.over})
+
+    def _as_function(self, steps: Sequence[Step], over: Mapping[int, Over]
+                     ) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
         known: dict[str, Any] = {"empty": self._empty, "small": np.empty, "seen": seen, "copy": _copy,
                                  "call": self._call}
         lines = ["def run(arguments):"]
@@ -243,7 +256,11 @@ class Straight:
         if self.taken:
             lines.append("".join(f"v{slot}, " for slot in range(self.taken)) + "= arguments")
         known |= {f"v{slot}": kept for slot, kept in enumerate(self._kept) if kept is not None}
-        for step in self.steps:
+        before = self._kept_before if over else []
+        lines += [f"b{slot} = copy(v{slot}, empty)" for slot in before]
+        lines += [f"v{slot} = v{each.argument}" for slot, each in over.items()]
+        made |= {slot: each.made for slot, each in over.items()}
+        for step in steps:
             for each in step.made:
                 little = np.prod(each.shape, dtype=float) * each.dtype.itemsize < LEAST_KEPT
                 lines.append(f"v{each.slot} = {'small' if little else 'empty'}({named(each.shape)}, "
@@ -259,8 +276,11 @@ class Straight:
             known[f"kept{len(known)}"] = step
         found = []
         for number, (slot, shape, dtype, alone) in enumerate(self._results):
-            value = as_seen(slot, shape, dtype) if alone else \
-                f"seen(copy(v{slot}, empty), {named(shape)}, {named(dtype)})"
+            if alone and slot not in over or over and number in self.written:
+                value = as_seen(slot, shape, dtype)
+            else:
+                value = f"copy({'b' if slot in before else 'v'}{slot}, empty)"
+                value = f"seen({value}, {named(shape)}, {named(dtype)})"
             found.append(f"{value}.transpose({named(self.turned[number])})" if number in self.turned else value)
         lines.append(f"return [{', '.join(found)}]")
         exec("\n    ".join(lines), known)
