@@ -253,8 +253,8 @@ def added(s):
 
 PROGRAMS = [by_name, in_place, aliased, same_number, as_it_was, deleted, new, asked, got, by_operator, of_inner,
             of_parts, of_property, looped, run_time_loop, by_dict, by_types, by_whole_numbers, by_identity,
-            by_getattr_of_dict, by_dir, copied, copied_and_counted, a_copy, unpacked, itself, in_a_list, mapped, plain_new,
-            added]
+            by_getattr_of_dict, by_dir, copied, copied_and_counted, a_copy, unpacked, itself, in_a_list, mapped,
+            plain_new, added]
 
 
 def same(one, other):

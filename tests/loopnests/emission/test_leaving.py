@@ -117,7 +117,8 @@ def test_it_leaves():
 
 
 @pytest.mark.parametrize(("program", "leaves"), [
-    (any_, True), (all_, True), (crossing, True), (place, True), (of_columns, False), (lambda x, t: (x > t).sum(), False),
+    (any_, True), (all_, True), (crossing, True), (place, True), (of_columns, False),
+    (lambda x, t: (x > t).sum(), False),
     (lambda x, t: x.min(), False), (lambda x, t: np.flatnonzero(x > t)[-1], False)])
 def test_where_it_fires(program, leaves):
     x = np.zeros(3 * LEAST)

@@ -1,8 +1,8 @@
 """Reductions that are decided by the first element of a kind: the place of the first that is true, `any`, `all`.
 
-A loop that only looks whether there is one goes by steps and leaves after the step that has it; what the reduction comes
-to is then that of one step. 100,000 float64 of which the 90,000th is the first place where a level is crossed: 75 us as
-a reduction of all places, 25 so.
+A loop that only looks whether there is one goes by steps and leaves after the step that has it; what the reduction
+comes to is then that of one step. The first of 100,000 float64 that crosses a level, the 90,000th: 75 us as a reduction
+of all places, 25 so.
 """
 from __future__ import annotations
 

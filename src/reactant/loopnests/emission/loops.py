@@ -30,7 +30,7 @@ PARALLEL_WORK = 1 << 19
 of one thread and of two, n x n float64: a @ x for n = 256 15 and 39, n = 400 36 and 46, n = 600 58 and 57, n = 1000 118
 and 90; sin(a) cos(a) for n = 128 42 and 28. On busy cores two threads gain later."""
 SERIAL = 8
-"""How much more a reduction that leaves early does on one thread: several cannot leave where one of them has found it."""
+"""How much more work a reduction that leaves early does on one thread: several do not know what one has found."""
 CHUNK = 1 << 13
 """Elements that a chunk of a whole reduction has at least."""
 MOST_CHUNKS = 16
