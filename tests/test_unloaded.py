@@ -247,6 +247,10 @@ def plain_new(s):
     return t.a + t.count
 
 
+def all_names(s):
+    return {**vars(s)}, list(vars(s)), sorted(s.__dict__)[0], copy.copy(s), s.a + 1
+
+
 def added(s):
     return s + s
 
@@ -254,7 +258,7 @@ def added(s):
 PROGRAMS = [by_name, in_place, aliased, same_number, as_it_was, deleted, new, asked, got, by_operator, of_inner,
             of_parts, of_property, looped, run_time_loop, by_dict, by_types, by_whole_numbers, by_identity,
             by_getattr_of_dict, by_dir, copied, copied_and_counted, a_copy, unpacked, itself, in_a_list, mapped,
-            plain_new, added]
+            plain_new, all_names, added]
 
 
 def same(one, other):
@@ -410,6 +414,19 @@ def test_names_that_know():
 def test_classes_that_tell_all():
     assert asks_by_name(State) and asks_by_name(Fields) and not asks_by_name(Telling)
     assert pickle.loads(pickle.dumps(str(Noted("a")))) == "a"
+
+
+def test_gradients_as_objects():
+    """They have plain names, and the shapes of this call."""
+    g = reactant.grad(lambda s: (s.a ** 2).sum() * s.weight)
+    for change in ("same", "value", "shape", "count", "weight", "alias k a", "same"):
+        s = State()
+        s.parts, s.inner = 1, 2
+        CHANGES[change](s)
+        found = g(s)
+        assert list(vars(found)) == list(vars(s)) and all(type(name) is str for name in vars(found))
+        assert np.shape(found.k) == np.shape(s.k) and not np.any(found.b)
+        np.testing.assert_allclose(found.a, 2 * s.a * s.weight)
 
 
 @pytest.mark.parametrize("wide", [False, True])

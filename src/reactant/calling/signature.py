@@ -463,7 +463,7 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
         made = empty_dictionary(kind, missing, getattr(x, "__dict__", None) is x)
         put = OrderedDict.__setitem__ if isinstance(made, OrderedDict) else dict.__setitem__
         for key, v in x.items():
-            put(made, key, map_tree(v, leaf, containers))
+            put(made, str(key) if type(key) is Noted else key, map_tree(v, leaf, containers))
         return made
     if is_named_tuple(x):
         return named_tuples.like(x, [map_tree(v, leaf, containers) for v in named_tuples.parts(x)])
@@ -473,6 +473,8 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
         for name, value in getattr(x, "__dict__", {}).items():
             setattr(made, name, map_tree(value, leaf, containers))
         return made
+    if kind is Noted:
+        return leaf(str(x))
     if isinstance(x, STATIC_TYPES) or isinstance(x, (np.ndarray, np.generic, float, complex)):
         return leaf(x)
     if not hasattr(x, "__dict__") and not is_plain_object(x):
@@ -485,7 +487,7 @@ def map_tree(x: Any, leaf: Callable[[Any], Any], containers: dict[int, Any] | No
     if is_plain_object(x):
         made = empty_object(kind)
         for name, value in attributes(x).items():
-            object.__setattr__(made, name, map_tree(value, leaf, containers))
+            object.__setattr__(made, str(name), map_tree(value, leaf, containers))
         return made
     return leaf(x)
 
