@@ -49,7 +49,6 @@ def _decisive(node: Node, shape: tuple[int, ...], d: int) -> tuple[Node, bool] |
 
 def write(nest: Loops, d: int, piece: Piece, index: tuple[Affine, ...]) -> Piece:
     """Write the loop that looks for an element; the step in which it is, or the last one, is what is left to do."""
-    from reactant.loopnests.emission.nests import Piece
 
     w, root = nest.w, nest.sums[0].root
     found: Any = _decisive(root.node, nest.shape, d)
