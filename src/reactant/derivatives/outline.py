@@ -26,7 +26,7 @@ from reactant.frontends.arrays.promotion import PYTHON_DTYPES
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor
 from reactant.frontends.control import branches
-from reactant.frontends.control.branches import Branch
+from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.plans import Keep, unify
 from reactant.frontends.control.state import Variables
 from reactant.frontends.jax.jax_in_numpy import call_in_trace

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -21,9 +21,6 @@ from reactant.frontends.control.state import Held
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
-if TYPE_CHECKING:
-    from reactant.frontends.control.branches import Meeting
-
 Maker = Callable[[list[ir.Value]], Any]
 """Makes something of the results of the `if`."""
 
@@ -32,7 +29,7 @@ class BranchArrays:
     """The array results of a meeting. Each array that was made in a branch has one memory afterwards, two of which
     become one where they are always each other's counterpart; a name that may be several is a `ChosenStorage`."""
 
-    def __init__(self, meeting: Meeting, leaves: list[Leaf]):
+    def __init__(self, meeting: Any, leaves: list[Leaf]):
         self.meeting = meeting
         self.branches = meeting.then, meeting.orelse
         self.made: dict[Any, Storage] = {}

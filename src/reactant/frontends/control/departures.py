@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -17,14 +17,11 @@ from reactant.frontends.arrays.aliases import ChosenStorage, may_be_one, roots_o
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control.carried import Slot, leaves
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.rotations import only_chosen
 from reactant.frontends.control.state import Held, Kind, Tree
 from reactant.ir import ops
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loop_arrays import LoopArrays
-    from reactant.frontends.control.loops import Loop
 
 
 @dataclass(eq=False)
@@ -38,7 +35,7 @@ class Departure:
     stays: Slot | None = None
     left: Slot | None = None
 
-    def carry(self, loop: Loop) -> None:
+    def carry(self, loop: LoopState) -> None:
         with ir.InsertionPoint(loop.outer):
             self.stays, self.left = loop.slot(ops.constant(True)), loop.slot(self.before.storage.read())
         with ir.InsertionPoint(loop.block):
@@ -63,7 +60,7 @@ class Departure:
         return Tensor(ChosenStorage(self.stays.result, self.before.storage, made, content))
 
 
-def find(arrays: LoopArrays, names: Iterable[str]) -> dict[tuple[str, int], Departure]:
+def find(arrays: Any, names: Iterable[str]) -> dict[tuple[str, int], Departure]:
     """The departures of what these names hold, by name and place; none where one of them is anything else, or where the
     body reaches the array in another way."""
     loop, found = arrays.loop, {}
@@ -97,7 +94,7 @@ def _is_whole(leaf: Tree, kind: Kind) -> bool:
         and (memory.shape, memory.dtype) == (kind.shape, kind.dtype)
 
 
-def _leaves(arrays: LoopArrays, start: Storage, end: Tensor, ends: list[Tensor]) -> bool:
+def _leaves(arrays: Any, start: Storage, end: Tensor, ends: list[Tensor]) -> bool:
     """Whether what a name is bound to after a turn is what it began with, or an array that the turn made, or one of
     the two; and nothing else is bound to either."""
     others = [t for t in ends if t is not end]

@@ -21,7 +21,7 @@ from reactant.support.package import PACKAGE
 from reactant.support.session import ASIDE, frozen_by_the_user
 
 if TYPE_CHECKING:
-    from reactant.frontends.control.branches import Branch
+    from reactant.frontends.control.branch import Branch
 
 ANY_DEPTH = 1000
 OURS = str(PACKAGE)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -27,7 +26,7 @@ from reactant.frontends.arrays.aliases import (
 from reactant.frontends.arrays.storage import DynamicSliceStep, Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import departures, rotations
-from reactant.frontends.control.branches import Branch
+from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried import (
     Carried,
     Slot,
@@ -40,23 +39,21 @@ from reactant.frontends.control.carried import (
 )
 from reactant.frontends.control.demands import NeedsPeeling
 from reactant.frontends.control.departures import Departure
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.rotations import Rotation
 from reactant.frontends.control.state import Held, Known, Tree, kind_of
 from reactant.frontends.source.operators import VALUE
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
-
-def written_in_place(loop: Loop, start: Tensor, slot: Slot) -> bool:
+def written_in_place(loop: LoopState, start: Tensor, slot: Slot) -> bool:
     """Whether the array a variable begins an iteration with has other content at its end. (Loops and branches inside
     that only may write it put back what it was.)"""
     return start.storage in loop.given or start.storage.version > 0 and start.storage.value != slot.body
 
 
-def begun_around(loop: Loop) -> dict[str, Storage]:
+def begun_around(loop: LoopState) -> dict[str, Storage]:
     """The arrays of variables that the loop around began its turn with, and that nobody else refers to."""
     found: dict[str, Storage] = {}
     for around in loop.trace.loops[-1:]:
@@ -143,7 +140,7 @@ class LoopArrays:
     """The arrays of one traced body: `starts` are those variables begin an iteration with, `ends` (by name) those they
     may be bound to at its end."""
 
-    def __init__(self, loop: Loop, branch: Branch):
+    def __init__(self, loop: LoopState, branch: Branch):
         self.loop, self.branch = loop, branch
         self.starts: dict[Storage, str] = {}
         self.end_tensors: dict[str, list[Tensor]] = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -15,24 +15,22 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import branches
-from reactant.frontends.control.branches import Branch
+from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried import Slot, python_object, truth_of, with_leaves
 from reactant.frontends.control.demands import Deeper
 from reactant.frontends.control.iteration import FAR
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import ABSENT, Held, capture
 from reactant.frontends.session.trace import Region, Trace, told_by
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
 
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
-
 Check: TypeAlias = tuple[Slot, Callable[..., BaseException], list[Slot]]
 """Whether a check has held so far, its error, and what that tells."""
 
 
-def checks(loop: Loop, branch: Branch) -> list[Check]:
+def checks(loop: LoopState, branch: Branch) -> list[Check]:
     """Slots that hold whether each check has held so far; only the first failure of all counts."""
     found = []
     with ir.InsertionPoint(loop.block):
@@ -52,7 +50,7 @@ def checks(loop: Loop, branch: Branch) -> list[Check]:
     return found
 
 
-def _first_told(loop: Loop, held: Slot, value: ir.Value) -> Slot:
+def _first_told(loop: LoopState, held: Slot, value: ir.Value) -> Slot:
     """Carries a value as it was in the turn in which its check has failed."""
     with ir.InsertionPoint(loop.outer):
         slot = loop.slot(ops.splat(0, value))
@@ -60,7 +58,7 @@ def _first_told(loop: Loop, held: Slot, value: ir.Value) -> Slot:
     return slot
 
 
-def going(loop: Loop, branch: Branch) -> Slot | None:
+def going(loop: LoopState, branch: Branch) -> Slot | None:
     """The slot of the test's outcome, where the test runs at the end of the body."""
     if not loop.test_in_body:
         return None
@@ -72,7 +70,7 @@ def going(loop: Loop, branch: Branch) -> Slot | None:
     return slot
 
 
-def build(loop: Loop, scratch: ir.Operation, checks: list[Check], going: Slot | None) -> bool:
+def build(loop: LoopState, scratch: ir.Operation, checks: list[Check], going: Slot | None) -> bool:
     """Build the block that decides about another iteration; False when the test does more than to decide."""
     block = scratch.regions[1].blocks.append()
     for slot in loop.slots:
@@ -151,7 +149,7 @@ def limit(trace: Trace, count: Tensor) -> ir.Value:
     return count.value() if holds is None else ops.select(holds, count.value(), ops.constant(0, count.dtype))
 
 
-def stop_after_failure(loop: Loop, op: ir.Operation) -> None:
+def stop_after_failure(loop: LoopState, op: ir.Operation) -> None:
     """A loop that only its values end does not run where a check before it has failed: Python would not have come
     there, and with such values it may never end."""
     if is_counted(op):
@@ -218,7 +216,7 @@ def runs_on(block: ir.Block) -> bool:
                or any(runs_on(inner) for region in op.regions for inner in region.blocks) for op in block.operations)
 
 
-def guarded(loop: Loop, branch: Branch) -> bool:
+def guarded(loop: LoopState, branch: Branch) -> bool:
     """Whether the turns after one in which a check fails have to know it: those of a counted loop go on, and what they
     hold must end. Sets what the guard becomes."""
     if loop.guard is not None:
@@ -232,7 +230,7 @@ def guarded(loop: Loop, branch: Branch) -> bool:
     return True
 
 
-def _tested(loop: Loop, block: ir.Block) -> ir.Value | None:
+def _tested(loop: LoopState, block: ir.Block) -> ir.Value | None:
     """The test inside the condition block; None when it assigns, writes or checks something."""
     writes = {s: slot.test for s, slot in loop.storage_slots.items()}
 

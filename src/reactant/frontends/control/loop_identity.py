@@ -2,26 +2,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from reactant.frontends.arrays.aliases import reachable
-from reactant.frontends.control.branches import Branch
+from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried import identities_after, may_be
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import Branching, Keep, Plan, as_alternative, is_choosable, originals
 from reactant.frontends.control.state import CONTAINERS, MUTABLE, Node, Tree, capture
 
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
-
-def entry(loop: Loop, name: str, value: Any) -> Tree:
+def entry(loop: LoopState, name: str, value: Any) -> Tree:
     """The tree of a variable before the loop. A container that is chosen as itself is carried so, where the body binds
     the name anew."""
     tree = capture(value)
     return as_alternative(tree) if type(tree) is Node and name in loop.rebound and is_choosable(tree) else tree
 
 
-def keep(loop: Loop, names: Iterable[str]) -> bool:
+def keep(loop: LoopState, names: Iterable[str]) -> bool:
     """Carry the lists and objects of these variables as what they are; whether that is new for any."""
     kept = [n for n in names if n in loop.rebound and type(loop.entries.get(n)) is Node
             and (any(loop.kinds[n]) or n in loop.fresh)]
@@ -31,7 +29,7 @@ def keep(loop: Loop, names: Iterable[str]) -> bool:
     return bool(kept)
 
 
-def kept_after_all(loop: Loop, branch: Branch) -> list[str]:
+def kept_after_all(loop: LoopState, branch: Branch) -> list[str]:
     """Names that the text of the body binds anew, but this body does not (a branch that is known not to be taken), or
     binds to what they hold already: the list or object is changed in place, so it is carried as what it is."""
     changed = {id(change.container) for change, _ in branch.objects}
@@ -45,7 +43,7 @@ def kept_after_all(loop: Loop, branch: Branch) -> list[str]:
     return [n for n in loop.rebound if all_changed and n in loop.carried and stays(n)]
 
 
-def unchanged(loop: Loop, name: str) -> set[int]:
+def unchanged(loop: LoopState, name: str) -> set[int]:
     """The containers in what a variable holds that turns leave where they are, as nodes of its tree by identity: what
     changes in them is carried as theirs."""
     def visit(tree: Tree, kinds: Iterator[Any]) -> bool:
@@ -101,7 +99,7 @@ def begun_with(entry: Tree, slots: Iterator[Any]) -> list[list[Any]]:
     return found
 
 
-def outside(loop: Loop) -> set[int]:
+def outside(loop: LoopState) -> set[int]:
     """The identities of what the variables hold before the loop."""
     return reachable([loop.variables.get(n) for n in loop.variables.cells])[0]
 
@@ -115,7 +113,7 @@ def after(value: Any, entry: Tree, plan: Plan, plans: dict[str, Plan], before: s
     return value
 
 
-def more(loop: Loop, branch: Branch, plans: dict[str, Plan]) -> bool:
+def more(loop: LoopState, branch: Branch, plans: dict[str, Plan]) -> bool:
     """Where the body changes containers: whether a variable may be another one of those from before the loop at the
     start of the next turn than at the start of this one. `loop.later` gets it."""
     if not branch.objects:

@@ -1,7 +1,7 @@
 """Variables that a loop binds first: the loop begins with zeros for them, and with whether a turn has bound them."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -20,20 +20,18 @@ from reactant.frontends.control.carried import (
     with_leaves,
 )
 from reactant.frontends.control.loop_optional import nothing_like
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Held, Kind, Known, MaybeBound, Node, Tree, value_of
 from reactant.ir import ops
 
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
-
-def unbound_like(loop: Loop, name: str, after: Tree) -> tuple[Tree, list[Kind | None]]:
+def unbound_like(loop: LoopState, name: str, after: Tree) -> tuple[Tree, list[Kind | None]]:
     """The tree, and its kinds, of a variable that no turn has bound yet and that turns read: `after` when one has."""
     made = Node("maybe", name, [Known(False), nothing_like(loop, _parts(after)[1])], None)
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
 
-def begin(loop: Loop, name: str, carried: Carried, after: Tree) -> None:
+def begin(loop: LoopState, name: str, carried: Carried, after: Tree) -> None:
     """Carry a variable that is bound in the body and that no turn reads before that."""
     defined, after = _parts(after)
     carried.entry, carried.late, carried.kinds = after, defined, []
@@ -62,7 +60,7 @@ def _parts(after: Tree) -> tuple[Tree, Tree]:
         else (Known(True), after)
 
 
-def end(loop: Loop, name: str, carried: Carried, made: Made, meeting: Any) -> Any:
+def end(loop: LoopState, name: str, carried: Carried, made: Made, meeting: Any) -> Any:
     """What the variable is after the loop; `made`: containers that the last turn has left."""
     values = [python_object(leaf) if slot is None else loop.arrays.after(name, leaf, slot.result)
               if kind.kind == ARRAY else Tensor.of_value(slot.result, kind.kind)

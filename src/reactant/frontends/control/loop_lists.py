@@ -2,18 +2,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reactant.frontends.arrays.tensor import PYTHON
 from reactant.frontends.control.carried import are_alike, is_in_one_place, numeric_kind, own_copies, with_parts
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Kind, Node, Tree, joined
 from reactant.frontends.session.trace import current_trace
 from reactant.options import CompileOptions
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 
 def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list[Kind | None]]:
@@ -36,7 +33,7 @@ def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, l
     return Node("rows", dataclasses.replace(key, most=most), before.children, entry.original), kinds
 
 
-def fresh(loop: Loop) -> frozenset[str]:
+def fresh(loop: LoopState) -> frozenset[str]:
     """The variables that are bound anew, and are empty lists before that nobody else knows."""
     empty = [n for n in loop.rebound if type(e := loop.entries.get(n)) is Node and e.kind == "list" and not e.children]
     if not empty:

@@ -4,7 +4,6 @@ extents."""
 from __future__ import annotations
 
 from types import FunctionType
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -12,6 +11,7 @@ from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import numbered
 from reactant.frontends.control.carried import are_alike, leaves, mismatch, numeric_kind, with_parts
 from reactant.frontends.control.demands import NeedsPeeling
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import (
     Broken,
     Keep,
@@ -29,11 +29,8 @@ from reactant.frontends.control.plans import (
 from reactant.frontends.control.state import Kind, Known, Node, Tree, capture
 from reactant.ir import ops
 
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
-
-def carried_as(loop: Loop, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
+def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
     """The tree to begin with, and its kinds, where a variable has another one after a turn. (Where each turn gives it a
     value, a `for` runs the first one on its own.)"""
     if is_slice(entry) and is_slice(after):
@@ -76,7 +73,7 @@ def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, l
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
 
-def nothing_like(loop: Loop, tree: Tree) -> Tree:
+def nothing_like(loop: LoopState, tree: Tree) -> Tree:
     """Zeros in the place of numbers and arrays, made before the loop; nothing reads them."""
     if type(tree) is Node:
         return Node(tree.kind, tree.key, [nothing_like(loop, c) for c in tree.children], tree.original)

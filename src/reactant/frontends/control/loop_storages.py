@@ -1,17 +1,13 @@
 """Which arrays a loop is taken to write: a guess from when it was traced before, and what tracing teaches."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from reactant.frontends.arrays.aliases import reachable_storages
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.control.branches import Branch
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
+from reactant.frontends.control.branch import Branch
+from reactant.frontends.control.loop_state import LoopState
 
 
-def more(loop: Loop, branch: Branch) -> bool:
+def more(loop: LoopState, branch: Branch) -> bool:
     """Arrays that turned out to be written, or not to be."""
     if not all(s in branch.written for s in loop.expected):
         expect_nothing(loop)
@@ -26,7 +22,7 @@ def more(loop: Loop, branch: Branch) -> bool:
     return bool(new)
 
 
-def written_before(loop: Loop, reached: list[Storage]) -> list[Storage]:
+def written_before(loop: LoopState, reached: list[Storage]) -> list[Storage]:
     """Arrays of known content that this loop wrote when it was traced before: it will write them again, which is made
     sure of (`more`)."""
     places = loop.trace.written_in.get(loop.functions[0].__code__, ()) if loop.functions else ()
@@ -35,7 +31,7 @@ def written_before(loop: Loop, reached: list[Storage]) -> list[Storage]:
             and not s.region.closed]
 
 
-def expect_nothing(loop: Loop) -> None:
+def expect_nothing(loop: LoopState) -> None:
     """What this loop wrote before does not tell what it writes now."""
     loop.trace.written_in.pop(loop.functions[0].__code__, None)
     loop.storages = [s for s in loop.storages if s not in loop.expected]

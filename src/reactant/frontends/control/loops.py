@@ -43,7 +43,7 @@ from reactant.frontends.control import (
     sized_arrays,
     turn_sizes,
 )
-from reactant.frontends.control.branches import Branch
+from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried import (
     Carried,
     Made,
@@ -66,6 +66,7 @@ from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import NeedsGrower, NeedsPeeling, Unroll
 from reactant.frontends.control.iteration import FAR
 from reactant.frontends.control.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import Branching, Broken, Keep, Leaf, Plan, originals, unify
 from reactant.frontends.control.state import (
     ABSENT,
@@ -92,7 +93,7 @@ ATTEMPTS = 24
 """Most times a loop body is traced before the loop is given up."""
 
 
-class Loop:
+class Loop(LoopState):
     """A loop being staged. `body(k)` runs one iteration. A `for` has a trip `count` (known or not) and begins at index
     `start`; a `while` has a `test()`, its outcome `first` before the loop, and `again(*flags)`: the test, unless one of
     the flags is set."""

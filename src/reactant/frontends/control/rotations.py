@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -18,13 +18,10 @@ from reactant.frontends.arrays.aliases import ChosenStorage, may_be_one, roots_o
 from reactant.frontends.arrays.storage import Step, Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control.carried import Carried, Slot
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Held
 from reactant.ir import ops
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loop_arrays import LoopArrays
-    from reactant.frontends.control.loops import Loop
 
 MOST = 12
 """Most names that are followed: each memory is chosen from so many contents after the loop."""
@@ -41,7 +38,7 @@ class Rotation:
     memory: dict[str, Slot] = field(default_factory=dict)
     family: object = field(default_factory=object)      # not `self`, which holds the arrays: who does is counted
 
-    def carry(self, loop: Loop) -> None:
+    def carry(self, loop: LoopState) -> None:
         """Carry which memory each name points to, unless it is known in the end."""
         if type(loop.count) is int and not loop.flags and all(type(f) is str for f in self.follows.values()):
             return
@@ -59,7 +56,7 @@ class Rotation:
             return source.chosen(self.number_of)
         return self.memory[source if type(source) is str else self.starts[source]].body
 
-    def finish(self, loop: Loop) -> None:
+    def finish(self, loop: LoopState) -> None:
         """Write the contents back to the memories, and bind the names."""
         contents = {n: loop.carried[n].slots[0].result for n in self.tensors}
         if not self.memory:
@@ -105,7 +102,7 @@ def _chosen(conditions: list[ir.Value], options: list, select: Callable) -> obje
 
 # ---- which names -----------------------------------------------------------------------------------------------
 
-def find(arrays: LoopArrays, names: Iterable[str]) -> list[Rotation]:
+def find(arrays: Any, names: Iterable[str]) -> list[Rotation]:
     """The rotations that `names` take part in, one for each type of array; none of them if not all of `names` do, or if
     the body reaches an array in another way."""
     loop, wanted = arrays.loop, set(names)
@@ -133,7 +130,7 @@ def find(arrays: LoopArrays, names: Iterable[str]) -> list[Rotation]:
     return [Rotation(group, {n: follows[n] for n in group}, arrays.starts) for group in by_type.values()]
 
 
-def _followed(arrays: LoopArrays, name: str) -> set[str] | None:
+def _followed(arrays: Any, name: str) -> set[str] | None:
     """The names whose memories `name` may point to after an iteration; None where it may be anything else."""
     ends = arrays.end_tensors.get(name, [])
     if len(ends) != 1 or ends[0].steps or not only_chosen(ends[0].storage):
@@ -148,7 +145,7 @@ def only_chosen(storage: Storage) -> bool:
     return all(type(s) is Storage for s in options)
 
 
-def _whole_array(loop: Loop, name: str, carried: Carried) -> Tensor | None:
+def _whole_array(loop: LoopState, name: str, carried: Carried) -> Tensor | None:
     """The array a variable carried by value begins with, where it is all of a memory of the carried type."""
     entry = carried.entry
     if carried.late is not None or type(entry) is not Held or carried.kinds[0] is None:

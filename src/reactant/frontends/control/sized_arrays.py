@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -11,12 +11,10 @@ from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Number, Range
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control.carried import Slot, numeric_kind
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import is_sized
 from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 PARTS: dict[type | None, int] = {None: 0, Range: 2, Mask: 1}
 """How many numbers or arrays say what part of a dimension it is."""
@@ -110,7 +108,7 @@ class Extents:
         self.apart: set[tuple[str, int]] = set()
         self.shared: list[Slot] = []
 
-    def slot(self, loop: Loop, name: str, position: int, init: ir.Value) -> Slot:
+    def slot(self, loop: LoopState, name: str, position: int, init: ir.Value) -> Slot:
         """The slot of a part of a variable."""
         if not position or not is_sized(loop.carried[name].entry) or (name, position) in self.apart:
             return loop.slot(init)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -18,15 +18,13 @@ from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Num
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control.carried import mismatch, numeric_kind
 from reactant.frontends.control.demands import NeedsPeeling
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import Broken, is_sized
 from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Held, Kind, Node, Tree, capture, kind_of
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,7 @@ SNAPSHOTS[InFrame] = lambda value, inside: InFrame.as_node(value)
 REBUILT["following"] = lambda node, children: node.key.made(children)
 
 
-def carried_as(loop: Loop, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
+def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
     """An array that has another shape after the first turn: in a frame, where all turns may change it alike."""
     if follows(entry) and not follows(after):       # they do not
         loop.irregular.add(name)
@@ -117,7 +115,7 @@ def _lengths(after: Tree) -> list[tuple[list, int]]:
     return [value_facts.distance(stop, start) for start, stop in starts_and_stops]
 
 
-def _step(loop: Loop, begin: int, after: tuple[list, int]) -> tuple[int | None, bool]:
+def _step(loop: LoopState, begin: int, after: tuple[list, int]) -> tuple[int | None, bool]:
     """By how much a dimension grows in a turn, where its length after one says that; and whether it begins so."""
     terms, rest = after
     if not terms:
@@ -128,7 +126,7 @@ def _step(loop: Loop, begin: int, after: tuple[list, int]) -> tuple[int | None, 
     return factor, rest + factor * (loop.start - 1) == begin
 
 
-def _in_frame(loop: Loop, entry: Held, shape: Shape) -> Tree:
+def _in_frame(loop: LoopState, entry: Held, shape: Shape) -> Tree:
     """The array before the loop at the beginning of a frame."""
     if entry.tensor.shape == shape:
         return entry
@@ -138,7 +136,7 @@ def _in_frame(loop: Loop, entry: Held, shape: Shape) -> Tree:
         return capture(guarded_copy(Tensor.of_value(frame), entry.tensor))
 
 
-def following(loop: Loop) -> Iterator[tuple[str, TurnSize]]:
+def following(loop: LoopState) -> Iterator[tuple[str, TurnSize]]:
     """The variables that are such arrays."""
     for name, entry in loop.entries.items():
         if follows(entry):
@@ -150,7 +148,7 @@ def follows(tree: Tree) -> bool:
     return type(tree) is Node and tree.kind == "following"
 
 
-def begin_turn(loop: Loop) -> None:
+def begin_turn(loop: LoopState) -> None:
     """Sizes are those at the start of the turn that is traced."""
     behind = None
     for _, size in following(loop):
@@ -158,7 +156,7 @@ def begin_turn(loop: Loop) -> None:
         size.turns[0] = behind
 
 
-def end_turn(loop: Loop) -> None:
+def end_turn(loop: LoopState) -> None:
     """Put the arrays at the beginnings of their frames. What has another size than the turn should leave stays as it
     is: it is no value that the loop can carry."""
     placed: dict[tuple[int, TurnSize], InFrame] = {}        # two names of one array have one frame
@@ -189,7 +187,7 @@ def _placed(value: Tensor | Bounded, size: TurnSize) -> Tensor | None:
     return guarded_copy(Tensor.of_value(moved), frame)
 
 
-def finish(loop: Loop) -> None:
+def finish(loop: LoopState) -> None:
     """After the loop, all turns lie behind."""
     for _, size in following(loop):
         size.turns[0] = size.count

@@ -12,6 +12,7 @@ from reactant.frontends.arrays.implements import has_tensors, implements
 from reactant.frontends.arrays.promotion import result_type as promoted
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, check_dtype, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
+from reactant.frontends.control.iteration import EnumeratedItems
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import shape_of
@@ -130,7 +131,6 @@ def ndenumerate(arr: object) -> Iterator[tuple[tuple[int, ...], Any]]:
     if not has_tensors(arr):
         return iter(np.ndenumerate(np.asarray(arr)))
     a = wrap(arr)
-    from reactant.frontends.control.iteration import EnumeratedItems  # which is built upon this package
     return EnumeratedItems(a) if a.size else iter(())
 
 

@@ -16,7 +16,7 @@ from numpy.linalg import LinAlgError
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import storage as st
-from reactant.frontends.arrays.implements import implements
+from reactant.frontends.arrays.implements import implements, of_concrete
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy import decompositions, pseudo_inverses
@@ -67,7 +67,6 @@ def _require(ok: ir.Value, text: str) -> None:
 
 def _of_empty(function: Callable, *arrays: Tensor, **options: object) -> Any:
     """The result for arrays without elements (or that yield none), which is NumPy's: content does not matter."""
-    from reactant.frontends.arrays.implements import of_concrete
     stand_ins = [np.zeros(a.shape, a.dtype) for a in arrays]
     for stand_in in stand_ins:
         if stand_in.ndim >= 2 and stand_in.shape[-1] == stand_in.shape[-2]:

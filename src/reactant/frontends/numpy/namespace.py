@@ -14,7 +14,8 @@ import numpy as np
 
 from reactant.frontends.arrays import elementwise, implements
 from reactant.frontends.arrays.tensor import Tensor
-from reactant.frontends.numpy import contraction, families, refused
+from reactant.frontends.arrays.ufunc_methods import METHODS
+from reactant.frontends.numpy import contraction, families, random, refused
 from reactant.support.records import dataclass
 
 COMPILED, WHILE_TRACING, REFUSED = "compiled", "while tracing", "refused"
@@ -101,7 +102,6 @@ def _ufuncs() -> Iterator[Entry]:
         if isinstance(found, np.ufunc):
             known = found in elementwise.LOOPS or found in contraction.GENERALISED
             yield Entry("Ufuncs", f"np.{name}", COMPILED) if known else _entry("Ufuncs", f"np.{name}", found)
-    from reactant.frontends.arrays.ufunc_methods import METHODS
     for name, found in _public(np.ufunc):
         if callable(found) and name != "resolve_dtypes":
             yield Entry("Ufuncs", f"np.ufunc.{name}", COMPILED if name in METHODS else "")
@@ -131,7 +131,6 @@ def _random() -> Iterator[Entry]:
 
 
 def _generator() -> Iterator[Entry]:
-    from reactant.frontends.numpy import random
     for name, _ in _public(np.random.Generator):
         qualified = f"np.random.Generator.{name}"
         if name in random.UNSUPPORTED_METHODS:

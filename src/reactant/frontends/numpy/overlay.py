@@ -338,7 +338,6 @@ def _require_domain(function: Callable, x: Any) -> None:
     """math raises ValueError outside the domain; NaN passes."""
     inside = _DOMAIN.get(function)
     if inside is not None and type(x) is Tensor:
-        from reactant.frontends.session.trace import current_trace
         ok = np.logical_or(inside(x), np.isnan(x))
         if type(ok) is Tensor:
             current_trace().check(ok.value(), lambda: ValueError("math domain error"))

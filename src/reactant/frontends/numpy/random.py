@@ -38,6 +38,7 @@ from reactant.frontends.numpy.random_stream import (
     require,
     spread,
 )
+from reactant.frontends.numpy.refused import OUTSIDE_GENERATOR
 from reactant.frontends.session.jax_calls import call_jax
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of
@@ -532,7 +533,6 @@ def _key_of(seed: Any) -> ir.Value:
 
 
 def _made_outside() -> str:
-    from reactant.frontends.numpy.refused import OUTSIDE_GENERATOR
     return OUTSIDE_GENERATOR
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -25,6 +25,7 @@ from reactant.frontends.control.carried import held_before, own_copies
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import NeedsArray
 from reactant.frontends.control.list_places import Place, place_of
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Kind, Mismatch, capture, joined, kind_of, value_of
 from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import Abstract
@@ -37,9 +38,6 @@ from reactant.frontends.values.list_items import ArrayListItems
 from reactant.ir import ops
 from reactant.ir.types import Shape
 from reactant.support import named_tuples
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 MOST_ELEMENTS = 2**18
 """Longer lists than this are not turned into arrays and back."""
@@ -346,7 +344,7 @@ def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:
 
 # ---- loops -----------------------------------------------------------------------------------------------------
 
-def convert(loop: Loop, found: NeedsArray) -> None:
+def convert(loop: LoopState, found: NeedsArray) -> None:
     """Put an array in the place of a list that a loop writes into; raises where others could see the difference."""
     for name, source in [(n, a.source) for n, a in loop.array_lists.items()] + _held_lists(loop):
         if found.target is source or _holds(source, found.target):
@@ -367,14 +365,14 @@ def convert(loop: Loop, found: NeedsArray) -> None:
         raise
 
 
-def _held_lists(loop: Loop) -> list[tuple[str, list]]:
+def _held_lists(loop: LoopState) -> list[tuple[str, list]]:
     """The variables of the loop that are lists, and are not bound in it."""
     variables = loop.variables
     held = [(n, variables.get(n)) for n in variables.cells if n not in variables.live and n not in variables.dead]
     return [(n, value) for n, value in held if type(value) is list and n not in loop.array_lists]
 
 
-def _stand_in(loop: Loop, name: str, source: list, found: NeedsArray) -> None:
+def _stand_in(loop: LoopState, name: str, source: list, found: NeedsArray) -> None:
     try:
         before = loop.array_lists.get(name)
         if not all(_is_alone(loop, x) for x in source if type(x) is list):
@@ -393,7 +391,7 @@ def _stand_in(loop: Loop, name: str, source: list, found: NeedsArray) -> None:
         loop.begin_again()
 
 
-def _place(loop: Loop, found: NeedsArray) -> Place | None:
+def _place(loop: LoopState, found: NeedsArray) -> Place | None:
     """The one place of a list that is no variable, or of the outermost list around it."""
     box, found.target, found.__traceback__ = [found.target], None, None
     while True:
@@ -404,7 +402,7 @@ def _place(loop: Loop, found: NeedsArray) -> Place | None:
         place.owner = place.held = None
 
 
-def release(loop: Loop) -> None:
+def release(loop: LoopState) -> None:
     """Lists that are no variables are in their places again."""
     for name, place in loop.array_places.items():
         if type(place.get()) is ArrayList:
@@ -416,7 +414,7 @@ def _holds(items: list, target: list) -> bool:
     return any(x is target or type(x) is list and _holds(x, target) for x in items)
 
 
-def _is_alone(loop: Loop, source: list) -> bool:
+def _is_alone(loop: LoopState, source: list) -> bool:
     """Whether nobody else sees the list while the loop runs, and it holds each of its lists once."""
     variables = loop.variables
     held = [variables.get(n) for n in variables.cells]
@@ -432,7 +430,7 @@ def _is_alone(loop: Loop, source: list) -> bool:
 
 
 @contextlib.contextmanager
-def standing_in(loop: Loop) -> Iterator[None]:
+def standing_in(loop: LoopState) -> Iterator[None]:
     """While the body is traced: the variables hold the arrays."""
     cells = loop.variables.cells
     try:
@@ -448,7 +446,7 @@ def standing_in(loop: Loop) -> Iterator[None]:
                 cells[name].cell_contents = made.source
 
 
-def finish(loop: Loop) -> None:
+def finish(loop: LoopState) -> None:
     """After the loop, the lists hold what the memories hold."""
     for made in loop.array_lists.values():
         fill(made.source, Storage(made.memory.shape, made.memory.dtype, made.memory.value()), made.kind)
@@ -460,7 +458,7 @@ class ArrayLists(Carrier):
 
     ag__internal = True
 
-    def __init__(self, loop: Loop):
+    def __init__(self, loop: LoopState):
         self.loop = loop
 
     def take_over(self, found: NeedsArray) -> None:

@@ -6,21 +6,19 @@ unrolled to know the place they are refused, so that the loop is.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import effects
 from reactant.frontends.control.branches import staged_if
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import Broken, unify
 from reactant.frontends.control.state import Known, capture, kind_of
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.options import CompileOptions
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 MOST = 16
 """Longer lists are not chosen from."""
@@ -87,7 +85,7 @@ def known_unrolled(index: Tensor) -> bool:
                                  for value in _known_before(loop)}
 
 
-def _known_before(loop: Loop) -> Iterator[ir.Value]:
+def _known_before(loop: LoopState) -> Iterator[ir.Value]:
     """What the loop carries of numbers that are known before it."""
     for carried in loop.carried.values():
         for leaf, slot in zip(carried.leaves(), carried.slots, strict=False):

@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -27,6 +27,7 @@ from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.carried import leaves, with_leaves
 from reactant.frontends.control.demands import APPENDS, POPS, READS, SHIFTS, Deeper, ListError, refusal
 from reactant.frontends.control.iteration import Items, RangeItems
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.trace import Trace, current_trace
@@ -40,9 +41,6 @@ from reactant.frontends.values.run_time_lists import RunTimeList, alike, ring_pl
 from reactant.ir import ops
 from reactant.ir.types import size
 from reactant.options import CompileOptions
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 MOST_BYTES = 2**30
 """More memory than this is not set aside for elements that may never be appended."""
@@ -76,7 +74,7 @@ class Grower(Changes):
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
 
-    def __init__(self, loop: Loop, name: str, target: Any, use: int = APPENDS,
+    def __init__(self, loop: LoopState, name: str, target: Any, use: int = APPENDS,
                  less: Grower | None = None):
         self.stands_for = target.stands_for if type(target) is RunTimeList else type(target)
         self.maxlen = getattr(target, "maxlen", None)
@@ -561,7 +559,7 @@ def _kind(part: Tree) -> Kind | None:
 
 # ---- how often, and who holds what ------------------------------------------------------------------------------
 
-def turns_since(loop: Loop) -> int | None:
+def turns_since(loop: LoopState) -> int | None:
     """How often what is traced now runs at most while `loop` runs; None where no bound is known."""
     active = current_trace().loops
     total = 1

@@ -43,6 +43,7 @@ from reactant.frontends.control.carried import (
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import POPS, READS, Deeper, NeedsGrower, refusal
 from reactant.frontends.control.list_places import Place, place_of
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.plans import originals
 from reactant.frontends.control.state import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, capture
 from reactant.frontends.control.turns import counts, increments
@@ -64,8 +65,7 @@ MOST_COLLECTED = 16
 """A loop inside that appends more often than this does not append each element on its own."""
 
 if TYPE_CHECKING:
-    from reactant.frontends.control.branches import Branch
-    from reactant.frontends.control.loops import Loop
+    from reactant.frontends.control.branch import Branch
 
 
 class Collector:
@@ -144,7 +144,7 @@ class Growth(Carrier):
 
     ag__internal = True
 
-    def __init__(self, loop: Loop, names: tuple[str, ...], exclusive: Set[str], read: tuple[str, ...] = ()):
+    def __init__(self, loop: LoopState, names: tuple[str, ...], exclusive: Set[str], read: tuple[str, ...] = ()):
         self.loop, self.exclusive = loop, set(exclusive)
         self.places: dict[str, Place] = {}      # of lists that are no variables
         self.lists: dict[str, Any] = {}

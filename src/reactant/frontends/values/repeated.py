@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import enum
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import numpy as np
 
 from reactant.frontends.arrays.aliases import globals_of, reachable
 from reactant.frontends.control.carried import held_before
+from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.texts.printing import in_texts
-
-if TYPE_CHECKING:
-    from reactant.frontends.control.loops import Loop
 
 UNCHANGING = (type(None), bool, int, float, complex, str, bytes, type, BuiltinFunctionType, np.ufunc, np.dtype,
               np.generic, np.ndarray, jax.Array, ModuleType, enum.Enum, range, slice, frozenset, type(...),
               type(NotImplemented), type(np.sum))
 
 
-def is_repeated(value: Any, loop: Loop) -> bool:
+def is_repeated(value: Any, loop: LoopState) -> bool:
     """Whether an object that a turn of the loop appends may be the one that every turn does."""
     if in_texts(value):
         return False

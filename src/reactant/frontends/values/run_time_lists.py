@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -23,7 +23,7 @@ from reactant.frontends.arrays.storage import Storage, is_permuted
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.control import element_copies, identity
 from reactant.frontends.control.carried import leaves, needs_grower, with_leaves
-from reactant.frontends.control.demands import BranchChangesList
+from reactant.frontends.control.demands import BranchChangesList, refusal
 from reactant.frontends.control.state import (
     REBUILT,
     ROWS,
@@ -59,9 +59,6 @@ from reactant.frontends.values.list_items import ListItems
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.frontends.values.growing import Grower
 
 _ADVICE = ("How long this list is depends on run-time values. Make an array of it (np.array(items)), take its length, "
            "elements, sums; or store into an array that is made before the loop and count: out[count] = x; count += 1.")
@@ -122,7 +119,7 @@ class RunTimeList(Changes):
                     row.constant = _WRITTEN
 
     @staticmethod
-    def of(target: list | RunTimeList, grower: Grower, guarded: Callable[[ir.Value], Tensor] | None) -> RunTimeList:
+    def of(target: list | RunTimeList, grower: Any, guarded: Callable[[ir.Value], Tensor] | None) -> RunTimeList:
         """What `target` has become after a loop."""
         if type(target) is RunTimeList:
             target.settle()
@@ -359,7 +356,6 @@ class RunTimeList(Changes):
         """One row more."""
         parts = list(leaves(tree))
         if not self.takes(tree):
-            from reactant.frontends.control.demands import refusal
             raise refusal("that has a run-time length, outside of a loop, by an element of another kind")
         rows, count = self.content()
         if place is not None and self.maxlen is not None:

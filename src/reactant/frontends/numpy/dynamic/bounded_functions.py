@@ -42,6 +42,7 @@ from reactant.frontends.arrays.tensor import SCALAR, Tensor, python_number, wrap
 from reactant.frontends.arrays.ufuncs import weak_type
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
+from reactant.frontends.texts.failures import failure
 from reactant.ir import ops
 from reactant.ir.types import is_float, real_dtype
 
@@ -398,7 +399,6 @@ def reshape(a: Bounded, shape: Any, order: str = "C") -> Any:
     if -1 in new or order == "A":
         raise UnsupportedError("numpy.reshape of an array of run-time size needs a shape that is known, without -1. "
                                + ADVICE)
-    from reactant.frontends.texts.failures import failure  # which needs this package
     flat = by_position(a.flatten(order))
     count, length = math.prod(new), as_number(flat.length(0))
     error = ValueError(f"cannot reshape array of size {python_number(length)} into shape {shape_text(new)}")
