@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.communication import partition, planning
+from reactant.communication import partition, plan
 from reactant.errors import ControlFlowError
 from tests.support import assert_same, module_of
 
@@ -479,7 +479,7 @@ def run(seed, path, monkeypatch):
     source, arguments, axes = maker.program()
     if seed % 2:
         monkeypatch.setattr(partition, "best_plan", any_plan(maker.rng))
-        monkeypatch.setattr(planning, "SMALL", maker.one([0, 1, 4]))
+        monkeypatch.setattr(plan, "SMALL", maker.one([0, 1, 4]))
     try:
         check(source, arguments, axes, maker.mesh, path)
     except ControlFlowError:
