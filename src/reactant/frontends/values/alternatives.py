@@ -262,7 +262,7 @@ def _called(function: Alternative, arguments: tuple, keywords: dict) -> Any:
     return function.ag__each(lambda value: calls.call(value, *arguments, **keywords))
 
 
-def _snapshot(value: Alternative) -> Node:
+def _snapshot(value: Alternative, inside: tuple[int, ...]) -> Node:
     return Node("alternative", value.ag__possible, [capture(value.ag__number)], value)
 
 
@@ -270,4 +270,3 @@ SNAPSHOTS[Alternative] = _snapshot
 REBUILT["alternative"] = lambda node, children: meaning(children[0], node.key)
 KINDS[Alternative] = _called
 KINDS[Method] = Method.call
-operators.install(for_each_of=for_each_of, of_each=of_each)
