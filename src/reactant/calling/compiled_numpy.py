@@ -14,13 +14,10 @@ from reactant.calling.placing import labels_of, passes_of, placement_of
 from reactant.calling.shardings import Told
 from reactant.calling.tracing import trace
 from reactant.errors import ReactantError
-from reactant.frontends import control_flow
-from reactant.frontends.host import outside_world
-from reactant.frontends.numpy import overlay
+from reactant.frontends import install
 from reactant.frontends.session import calls, jax_calls
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source import source_map
-from reactant.frontends.texts import printing
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -73,7 +70,4 @@ def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:
 
 
 jax_calls.prepare_with(pipelines.prepare)
-overlay.install()
-control_flow.install()
-printing.install()
-outside_world.install()
+install.install()

@@ -20,11 +20,8 @@ from reactant.frontends.control import (
     attempts,
     effects,
     element_copies,
-    elements,
-    generated,
     identity,
     iterators,
-    pushed,
     sized_arrays,  # noqa: F401 - says how they are captured
 )
 from reactant.frontends.control.branches import StagedRaise
@@ -32,25 +29,13 @@ from reactant.frontends.control.carried import truth_of
 from reactant.frontends.control.decisions import (
     and_,
     asked,
-    condition,
-    contains,
-    if_exp,
-    is_,
     is_traced,
-    not_,
-    of_object,
-    or_,
     predicate_of,
-    same,
-    truth,
 )
 from reactant.frontends.control.demands import Deeper, LateRead, NeedsArray, NeedsGrower, NeedsPeeling, Unroll, unbound
-from reactant.frontends.control.loop_choice import for_stmt, if_stmt, while_stmt
 from reactant.frontends.control.state import ABSENT, MaybeBound, capture
-from reactant.frontends.host import exit_stacks
-from reactant.frontends.prelude import heaps, run_time_keys
-from reactant.frontends.session import calls, recording
-from reactant.frontends.session.abstract import each_key, is_none
+from reactant.frontends.session import recording
+from reactant.frontends.session.abstract import each_key
 from reactant.frontends.session.calls import is_undecided, takes_anything
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
 from reactant.frontends.source import operators, source_map
@@ -147,7 +132,7 @@ def result(returned: Any, value: Any) -> Any:
 
 # ---- objects ---------------------------------------------------------------------------------------------------
 
-def _touching(operator: Callable, position: int, keyed: bool = False) -> Callable:
+def touching(operator: Callable, position: int, keyed: bool = False) -> Callable:
     """The operator, told to `effects` which object it is about to change; `keyed`: at the place that its third argument
     says."""
     def changes(*arguments: Any, **keywords: Any) -> Any:
@@ -162,6 +147,21 @@ def _touching(operator: Callable, position: int, keyed: bool = False) -> Callabl
     return changes
 
 
+def changing_first(operator: Callable) -> Callable:
+    """An operator that changes its first argument."""
+    return touching(operator, 0)
+
+
+def changing_second(operator: Callable) -> Callable:
+    """An operator that changes its second argument."""
+    return touching(operator, 1)
+
+
+def changing_item(operator: Callable) -> Callable:
+    """An operator that changes its second argument, at the index or name that its third is."""
+    return touching(operator, 1, keyed=True)
+
+
 def _note_write(container: Any, key: Any = None) -> None:
     """On which line something from outside is written, for errors."""
     trace = Trace.current()
@@ -169,12 +169,12 @@ def _note_write(container: Any, key: Any = None) -> None:
         trace.outer_writes[id(container)][key if type(key) in (str, int) else None] = source_map.user_frame()
 
 
-def _generator(elements: Iterable) -> Iterable:
+def generator(elements: Iterable) -> Iterable:
     iterators.note(elements)
     return elements
 
 
-def _calling(operator: Callable) -> Callable:
+def calling(operator: Callable) -> Callable:
     """`call_bound`, told to `effects` which object it may change."""
     def calls(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
         iterators.called(function, owner)
@@ -190,7 +190,7 @@ def _calling(operator: Callable) -> Callable:
     return calls
 
 
-def _with_iterators(operator: Callable) -> Callable:
+def with_iterators(operator: Callable) -> Callable:
     """`call`, told to `iterators` which ones it may use up, and which it makes."""
     def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
         trace = Trace.current()
@@ -207,7 +207,7 @@ def _with_iterators(operator: Callable) -> Callable:
 _PLACES = "{} indices must be integers or slices, not {{}}"
 
 
-def _get_item(inner: Callable) -> Callable:
+def get_item(inner: Callable) -> Callable:
     def get_item(container: Any, index: Any) -> Any:
         if (each := each_key(index, container)) is not None:
             return each(lambda key: ag__.get_item(container, key))
@@ -240,11 +240,11 @@ def _with_growing(container: list | tuple, index: Tensor) -> Any:
     return found
 
 
-def _grows(items: Any, target: Any) -> bool:
+def grows(items: Any, target: Any) -> bool:
     return type(items) is RunTimeList and type(target) is list
 
 
-def _set_item(inner: Callable) -> Callable:
+def set_item(inner: Callable) -> Callable:
     def set_item(value: Any, container: Any, index: Any) -> None:
         if is_undecided(container):
             return changing(container, lambda held: ag__.set_item(value, held, index))
@@ -260,7 +260,7 @@ def _set_item(inner: Callable) -> Callable:
     return set_item
 
 
-def _del_item(inner: Callable) -> Callable:
+def del_item(inner: Callable) -> Callable:
     def del_item(container: Any, index: Any) -> None:
         if is_undecided(container):
             return changing(container, lambda held: ag__.del_item(held, index))
@@ -270,7 +270,7 @@ def _del_item(inner: Callable) -> Callable:
     return del_item
 
 
-def _inplace(inner: Callable) -> Callable:
+def inplace(inner: Callable) -> Callable:
     def inplace(kind: str, left: Any, right: Any) -> Any:
         if type(left) is MaybeNone:
             return changing(left, lambda held: ag__.inplace(kind, held, right))
@@ -278,7 +278,7 @@ def _inplace(inner: Callable) -> Callable:
     return inplace
 
 
-def _get_attr(inner: Callable) -> Callable:
+def get_attr(inner: Callable) -> Callable:
     def get_attr(owner: Any, attribute: str) -> Any:
         if type(getattr(type(owner), attribute, None)) is cached_property:
             effects.touch(owner)        # it is kept there
@@ -291,32 +291,3 @@ def _get_attr(inner: Callable) -> Callable:
         value = inner(owner, attribute)
         return ld(value) if type(value) in (Unusable, MaybeBound) else value
     return get_attr
-
-
-def install() -> None:
-    """Put the operators in place, around those that are there. Done once, after `numpy.overlay`."""
-    unless = attempts.unless_interrupted
-    operators.install(
-        if_stmt=if_stmt, while_stmt=while_stmt, for_stmt=for_stmt, if_exp=if_exp, and_=and_, or_=or_, not_=not_,
-        condition=condition, truth=truth, is_=is_, same=same,
-        is_none=is_none, contains=contains, assert_stmt=assert_stmt, raised=raised, ld=ld, result=result,
-        refusals=refusals, touch=effects.touch_variables, foreign_call=effects.touch_arguments,
-        call_in_attempt=attempts.call_in_attempt,
-        get_item=_get_item(ag__.get_item), get_method=chosen_lists.get_method(ag__.get_method),
-        set_item=attempts.after_a_look(unless(_touching(_set_item(ag__.set_item), 1, True))),
-        del_item=unless(_touching(_del_item(ag__.del_item), 0)),
-        inplace=unless(_touching(_inplace(ag__.inplace), 1)),
-        set_attr=unless(_touching(chosen_objects.set_attr(ag__.set_attr), 1, True)),
-        del_attr=unless(_touching(chosen_objects.del_attr(ag__.del_attr), 0)), get_attr=_get_attr(ag__.get_attr),
-        call_bound=_calling(ag__.call_bound), call=_with_iterators(ag__.call), iterate=elements.elements,
-        generator=_generator, grows=_grows)
-    calls.REPLACEMENTS[bool] = of_object(calls.REPLACEMENTS[bool])
-    generated.install()
-    pushed.install()
-    chosen_keys.install()
-    run_time_keys.put_in_place()
-    heaps.install()
-    exit_stacks.install()
-    operators.install(**{n: getattr(attempts, n) for n in (
-        "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
-        "exception", "unhandled", "raise_again", "interruption")})

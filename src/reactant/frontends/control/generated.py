@@ -30,7 +30,6 @@ from reactant.frontends.session import calls, protocols
 from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import current_trace, is_tracing
-from reactant.frontends.source import operators
 from reactant.frontends.source.operators import UNSET, ag__
 from reactant.ir.types import tensor_type
 
@@ -508,7 +507,6 @@ def _while(known: Callable) -> Callable:
 
 def install() -> None:
     """Put it in place, around the builtins that are there. Done once, by `control_flow`."""
-    operators.install(generated=Generated, listed=Generated.listed)
     known = calls.REPLACEMENTS
     for function in protocols.ITERATING:
         known[function] = protocols.opening(function, known.get(function, function))

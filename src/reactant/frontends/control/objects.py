@@ -325,7 +325,6 @@ def install(tensor: type) -> None:
     """Put the operators in place, behind those that are there. Done once, by the overlay."""
     PLAIN.add(tensor)
     ARRAYS.add(tensor)
-    operators.install(**UNARY, **BINARY, **COMPARE, context=context)
     for function, name in BUILTINS.items():
         calls.REPLACEMENTS[function] = _on_first(name, calls.REPLACEMENTS.get(function, function))
     for function, made in ((next, _next), (iter, _iter), (reversed, _reversed)):

@@ -15,7 +15,7 @@ from reactant.frontends.control import iterators
 from reactant.frontends.session import calls
 from reactant.frontends.session.calls import replace
 from reactant.frontends.session.trace import ONE_BY_ONE, current_trace, is_tracing
-from reactant.frontends.source import conversion, operators
+from reactant.frontends.source import conversion
 from reactant.frontends.source.conversion import convert_always
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.source.yielding import SINK, STOPPED, is_conditional, is_pushable
@@ -218,9 +218,5 @@ def _islice(iterable: Any, *bounds: Any) -> Any:
     return itertools.islice(iterable, *bounds)
 
 
-def install() -> None:
-    """Put it in place. Done once, by `control_flow`."""
-    operators.install(begun=begun)
 
-
-__all__ = ["Driven", "Pushed", "enumerated", "install", "waits", "zipped"]
+__all__ = ["Driven", "Pushed", "enumerated", "waits", "zipped"]

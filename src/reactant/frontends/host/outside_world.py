@@ -31,7 +31,6 @@ from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.numpy.refused import FILES
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
-from reactant.frontends.source import operators
 from reactant.frontends.texts import printing
 
 RANDOM = ("{name} draws from a state that the compiled program has not, so it would repeat the same numbers. Use rng = "
@@ -170,7 +169,7 @@ def _filtering(original: Callable) -> None:
 
 
 def install() -> None:
-    """Put it in place. Done once, after `printing`."""
+    """Put the functions in place."""
     for kind in (random.Random, random.SystemRandom):
         for name, method in vars(kind).items():
             if type(method) is FunctionType and not name.startswith("_"):
@@ -197,10 +196,12 @@ def install() -> None:
     calls.KINDS[type(_csv.writer(io.StringIO()))] = _csv_row
     for original in (warnings.simplefilter, warnings.filterwarnings, warnings.catch_warnings):
         _filtering(original)
-    called = operators.ag__.call_bound
 
+
+def call_bound(inner: Callable) -> Callable:
+    """What is written to streams is written when the program runs."""
     def call_bound(function: Any, owner: Any, /, *args: Any, **keywords: Any) -> Any:
         if isinstance(owner, _io._TextIOBase) and function.__name__ in ("write", "writelines") and is_tracing():
             return _written(function, owner, args)
-        return called(function, owner, *args, **keywords)
-    operators.install(call_bound=call_bound)
+        return inner(function, owner, *args, **keywords)
+    return call_bound

@@ -48,8 +48,6 @@ def install() -> None:
         calls.REPLACEMENTS[function] = _creator(function)
     _replace_refused(implements.REFUSED)
     calls.ARRIVALS.listeners.append(_refuse_arrived)
-    operators.install(get_item=_get_item, set_item=_set_item, inplace=_inplace, call_bound=_call_bound,
-                      made=_made, involves_tracing=lambda args, kwargs: implements.has_tensors(args, kwargs))
     objects.install(Tensor)
     errors.find_frames_with(source_map.user_frame)
     calls.KINDS[np.ufunc] = calls.KINDS[type(np.sum)] = _call_numpy
@@ -118,7 +116,7 @@ def _unbound(function: Any, arguments: tuple, keywords: dict) -> Any:
     if arguments and type(arguments[0]) in calls.OURS and isinstance(arguments[0], function.__objclass__):
         return calls.call(getattr(arguments[0], function.__name__), *arguments[1:], **keywords)
     if arguments and _is_outside(arguments[0]) and hasattr(arguments[0], function.__name__):
-        return _call_bound(getattr(arguments[0], function.__name__), *arguments, **keywords)
+        return call_bound(getattr(arguments[0], function.__name__), *arguments, **keywords)
     return function(*arguments, **keywords)
 
 
@@ -171,7 +169,12 @@ def _is_outside(x: Any) -> bool:
     return issubclass(type(x), (np.ndarray, np.flatiter))  # traced arrays only say that they are ndarrays
 
 
-def _made(result: Any) -> Any:
+def involves_tracing(arguments: tuple, keywords: dict) -> bool:
+    """Whether something traced is among these."""
+    return implements.has_tensors(arguments, keywords)
+
+
+def made(result: Any) -> Any:
     """Arithmetic on arrays from outside gives a new array, which the code may write into."""
     return implements.made_here(result) if type(result) is np.ndarray and is_tracing() else result
 
@@ -183,7 +186,7 @@ def _has_traced(index: Any) -> bool:
         type(index) in (tuple, list) and any(_has_traced(i) for i in index))
 
 
-def _get_item(container: Any, index: Any) -> Any:
+def get_item(container: Any, index: Any) -> Any:
     if type(container) is Tensor:
         return container[index]
     if is_tracing() and _is_outside(container) and _has_traced(index):
@@ -196,7 +199,7 @@ def _get_item(container: Any, index: Any) -> Any:
     return found
 
 
-def _set_item(value: Any, container: Any, index: Any) -> None:
+def set_item(value: Any, container: Any, index: Any) -> None:
     if type(container) is Tensor:
         container[index] = value
         return
@@ -206,13 +209,13 @@ def _set_item(value: Any, container: Any, index: Any) -> None:
     calls.set_item(value, container, index)
 
 
-def _inplace(kind: str, left: Any, right: Any) -> Any:
+def inplace(kind: str, left: Any, right: Any) -> Any:
     if is_tracing() and _is_outside(left):
         raise ConstantWriteError()
     return objects.inplace(kind, left, right)
 
 
-def _call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
+def call_bound(function: Any, owner: Any, /, *args: Any, **kwargs: Any) -> Any:
     if is_tracing() and _is_outside(owner):
         if function.__name__ in _MUTATING_METHODS:
             raise ConstantWriteError()

@@ -38,7 +38,6 @@ from reactant.frontends.prelude.run_time_sets import (
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Trace
 from reactant.frontends.source import conversion
-from reactant.frontends.source.operators import install
 
 
 class KeyedDict(Keys):
@@ -394,10 +393,12 @@ def _method(method: Callable, name: str, /, *arguments: Any, **keywords: Any) ->
     return method(*arguments, **keywords)
 
 
+MAKERS = {original: _making(original, keyed) for original, keyed in IN_PLACE_OF.items()}
+"""What makes dicts and sets in the place of Python's classes."""
+
+
 def put_in_place() -> None:
-    """Have Python's dicts and sets made here. Done once, by `control_flow`."""
-    makers = {original: _making(original, keyed) for original, keyed in IN_PLACE_OF.items()}
-    install(new_dict=makers[dict], new_set=makers[set])
+    """Have Python's dicts and sets made here. Done once, by `frontends.install`."""
     for original in LISTING:
         _looking(original)
     plainly = calls.REPLACEMENTS.get(dict.fromkeys, dict.fromkeys)

@@ -25,7 +25,6 @@ from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
 from reactant.frontends.session.dispatch import meaning
-from reactant.frontends.source import operators
 from reactant.frontends.source.conversion import convert, is_converted, is_converted_always, is_user_file
 from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.source.operators import ag__
@@ -529,7 +528,3 @@ def _setattr(owner: Any, attribute: str, value: Any, /) -> None:
 @replace(itertools.accumulate)
 def _accumulate(iterable: Iterable, func: Any = None, *, initial: Any = None) -> Any:
     return itertools.accumulate(iterable, func and following(func), initial=initial)
-
-
-operators.install(call=call, call_bound=call_bound, get_attr=get_attr, set_attr=set_attr, get_item=get_item,
-                  set_item=set_item, del_item=del_item, iterate=iterate, looked_into=looked_into)

@@ -212,7 +212,7 @@ class _Converted:
         return self.value.ag__text(lambda known: format(self.convert(known), spec))     # type: ignore[no-any-return]
 
 
-def _formatted(value: Any, conversion: int) -> Any:
+def formatted(value: Any, conversion: int) -> Any:
     held = value if (sides := _sides(value)) is None else sides[1]
     if conversion >= 0 and (getattr(type(held), "ag__one_of_several", False)
                             or type(held) is Tensor and not held.is_concrete()):
@@ -313,8 +313,6 @@ LOOKING = (len, int, float, complex, np.float64, np.float32, np.int64, np.int32,
 """Functions that look into a text, or find something by it."""
 FINDING = ("index", "count", "remove")
 """Methods of lists that do."""
-READING = ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE", "get_item", "del_item", "contains", "iterate")
-"""Operators that do."""
 
 
 def _refuse(*texts: Any) -> None:
@@ -345,7 +343,8 @@ def _method(function: Any, arguments: tuple, keywords: dict) -> Any:
     return function(*arguments, **keywords)
 
 
-def _refusing(original: Callable) -> Callable:
+def refusing(original: Callable) -> Callable:
+    """An operator that needs to know the texts that it is given."""
     def operate(*operands: Any, **keywords: Any) -> Any:
         _refuse(*operands)
         return original(*operands, **keywords)
@@ -353,36 +352,45 @@ def _refusing(original: Callable) -> Callable:
 
 
 def install() -> None:
-    """Put the functions and operators in place, around those that are there. Done once, after `control_flow`."""
+    """Put the functions in place, around those that are there."""
     calls.replace(builtins.print)(_print)
     calls.replace(warnings.warn)(_warn)
     for function in LOOKING:
-        calls.REPLACEMENTS[function] = _refusing(calls.REPLACEMENTS.get(function, function))
+        calls.REPLACEMENTS[function] = refusing(calls.REPLACEMENTS.get(function, function))
     for name, level in LOGGING.items():
         for owner in (logging, logging.Logger):
             original = getattr(owner, name)
             calls.replace(original)(_logging(original, level, owner is not logging))
     calls.KINDS[str] = _method
-    before = operators.ag__.Mod, operators.ag__.foreign_call
 
-    def percent(left: Any, right: Any) -> Any:
-        return _percent(left, right) if type(left) is str else before[0](left, right)
 
+def percent(inner: Callable) -> Callable:
+    """`left % right`, of a text with what the run-time values are."""
+    return lambda left, right: _percent(left, right) if type(left) is str else inner(left, right)
+
+
+def foreign_call(inner: Callable) -> Callable:
     def foreign_call(arguments: tuple, keywords: dict) -> None:
         if not _of_exception(arguments):
             _refuse(*arguments, *keywords.values())
-        before[1](arguments, keywords)
+        inner(arguments, keywords)
+    return foreign_call
 
+
+def set_item(inner: Callable) -> Callable:
+    """Texts with run-time values in them are no keys, and not for the environment."""
     def set_item(value: Any, container: Any, index: Any) -> None:
         _refuse(index)
         if isinstance(container, os._Environ) and in_texts(value):
             raise ConcreteValueNeeded("A variable of the environment", "Return the value and set it after the call.")
-        stored(value, container, index)
+        inner(value, container, index)
+    return set_item
+
+
+def call_bound(inner: Callable) -> Callable:
+    """Texts with run-time values in them are not looked up."""
     def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
         if isinstance(owner, (dict, set)) or function.__name__ in FINDING:
             _refuse(*arguments[:1])
-        return called(function, owner, *arguments, **keywords)
-    stored, called = operators.ag__.set_item, operators.ag__.call_bound
-    operators.install(Mod=percent, foreign_call=foreign_call, set_item=set_item, call_bound=call_bound,
-                      formatted=_formatted,
-                      **{name: _refusing(getattr(operators.ag__, name)) for name in READING})
+        return inner(function, owner, *arguments, **keywords)
+    return call_bound
