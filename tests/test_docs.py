@@ -33,3 +33,17 @@ def test_snippets_run(page, tmp_path, monkeypatch):
 
 def test_readme_has_snippets():
     assert snippets(ROOT / "README.md")
+
+
+def test_decisions_are_listed_in_order():
+    """Each record has its number, status, date and parts, and is a row of the index."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text()
+    records = sorted(file for file in folder.glob("*.md") if file.name != "README.md")
+    assert [int(file.name[:4]) for file in records] == list(range(1, len(records) + 1))
+    for number, file in enumerate(records, 1):
+        title, _, status, *text = file.read_text().splitlines()
+        assert re.fullmatch(rf"# {number}\. .+", title), file
+        assert re.fullmatch(r"(Accepted|Superseded by \[?\d{4}.*), \d{4}-\d\d-\d\d\.", status), file
+        assert f"| [{number:04d}]({file.name}) | {title.partition('. ')[2]} |" in index
+        assert all(f"**{part}.**" in "\n".join(text) for part in ("Context", "Decision", "Consequences")), file
