@@ -1,11 +1,15 @@
-"""Every Python snippet in README.md and docs/ runs; the snippets of one file share their names, from top to bottom."""
+"""Every Python snippet in README.md, CONTRIBUTING.md and docs/ runs; those of one file share their names, in order."""
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
@@ -18,21 +22,48 @@ def snippets(page):
 ON_EIGHT_DEVICES = {"scaling.md"}
 
 
+def run_snippets(page, folder):
+    namespace = {"__name__": "snippets"}
+    for position, (line, source) in enumerate(snippets(page)):
+        # A real file, padded to the page's line numbers: tracing reads sources, and errors name the page's own line.
+        file = folder / f"{page.stem}_{position}.py"
+        file.write_text("\n" * line + source)
+        exec(compile(file.read_text(), str(file), "exec"), namespace)
+
+
 @pytest.mark.parametrize("page", [
     pytest.param(page, marks=pytest.mark.devices8 if page.name in ON_EIGHT_DEVICES else ())
     for page in PAGES if snippets(page)], ids=lambda page: page.name)
 def test_snippets_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "snippets"}
-    for position, (line, source) in enumerate(snippets(page)):
-        # A real file, padded to the page's line numbers: tracing reads sources, and errors name the page's own line.
-        file = tmp_path / f"{page.stem}_{position}.py"
-        file.write_text("\n" * line + source)
-        exec(compile(file.read_text(), str(file), "exec"), namespace)
+    run_snippets(page, tmp_path)
+
+
+def test_examples_for_contributors_run(tmp_path):
+    """In a process of their own: they declare rules, derivatives, functions and instructions."""
+    program = ("import sys; from pathlib import Path; from tests.test_docs import run_snippets; "
+               "run_snippets(*map(Path, sys.argv[1:]))")
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program, CONTRIBUTING, tmp_path], env=paths,
+                          cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for text in ("minimum_of_negates changed the result", "'stablehlo.cbrt' has no derivative rule",
+                 "the instruction bmsk.clamp.b32"):
+        assert text in done.stdout
 
 
 def test_readme_has_snippets():
     assert snippets(ROOT / "README.md")
+
+
+def test_what_contributors_are_sent_to_exists():
+    text, package = CONTRIBUTING.read_text(), ROOT / "src" / "reactant"
+    named = set(re.findall(r"\b(?:src|tests|docs|tools)/[\w/]+\.\w+", text))
+    named -= {"src/reactant/a/b.py", "tests/a/test_b.py"}
+    inside = set(re.findall(r"`((?:kernels|frontends|differentiate|batching)/[\w/.]+)`", text))
+    assert named and inside
+    assert sorted(name for name in named if not (ROOT / name).exists()) == []
+    assert sorted(name for name in inside if not (package / name).exists()) == []
 
 
 def test_decisions_are_listed_in_order():
