@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import reactant
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 README = (ROOT / "README.md").read_text()
@@ -113,3 +115,12 @@ def test_a_first_program_does_not_load_what_it_does_not_need(way, spared):
     done = subprocess.run([sys.executable, "-c", LOADED.format(way, spared)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == []
+
+
+def test_version_is_the_same_everywhere():
+    """In the package, its metadata and the newest section of the changelog, which has the newest version first."""
+    headings = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert headings[0] == ("Unreleased", "")
+    released = [(tuple(map(int, version.split("."))), date) for version, date in headings[1:]]
+    assert reactant.__version__ == PROJECT["project"]["version"] == headings[1][0]
+    assert released == sorted(released, reverse=True) and all(date for _, date in released)

@@ -19,7 +19,7 @@ from reactant.errors import (
 from reactant.options import CompileOptions
 from reactant.support.session import collecting_later, is_tracing
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
          "mesh": "runtime.meshes", "Mesh": "runtime.meshes",
