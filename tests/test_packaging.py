@@ -124,3 +124,10 @@ def test_version_is_the_same_everywhere():
     released = [(tuple(map(int, version.split("."))), date) for version, date in headings[1:]]
     assert reactant.__version__ == PROJECT["project"]["version"] == headings[1][0]
     assert released == sorted(released, reverse=True) and all(date for _, date in released)
+
+
+def test_hooks_run_what_continuous_integration_runs():
+    script = (ROOT / ".ci" / "run").read_text()
+    entries = re.findall(r"^ +entry: (.+)$", (ROOT / ".pre-commit-config.yaml").read_text(), re.M)
+    assert [entry for entry in entries if entry.removesuffix(" --fix") not in script] == []
+    assert len(entries) == 4
