@@ -11,7 +11,7 @@ from reactant.native import bounds, numpy_sorts, workspace
 from reactant.native.function import NativeError
 from reactant.runtime.executable import Executable
 from tests.native.kernel_generator import SHARED
-from tests.native.test_kernels import kernel
+from tests.native.test_kernel import kernel
 
 SIZE = 12
 INDICES = {"first": 0, "last": SIZE - 1, "before": -1, "after": SIZE, "far after": 1 << 40, "far before": -(1 << 40)}
