@@ -274,7 +274,7 @@ def same(one, other):
         else np.array_equal(np.asarray(one), np.asarray(other))
 
 
-@pytest.mark.filterwarnings("ignore:.*was compiled:reactant.api.RecompilationWarning")
+@pytest.mark.filterwarnings("ignore:.*was compiled:reactant.RecompilationWarning")
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_calls_after_changes(program):
     """Each change is met by programs for all that came before."""
