@@ -28,7 +28,7 @@ def _known(x: Any, what: str) -> np.ndarray:
     x = certain(x)
     if type(x) is Tensor:
         if not x.is_concrete():
-            raise UnsupportedError(f"scipy.ndimage with {what} that are certain only at run time is not supported in "
+            raise UnsupportedError(f"scipy.ndimage with {what} that are known only at run time is not supported in "
                                    "compiled code. Use np.convolve or slices.")
         x = concretely(x)
     return np.asarray(x)
@@ -90,7 +90,7 @@ def correlate1d(x: Any, weights: Any, axis: int, output: Any, mode: int, cval: f
 
 
 def _weights(weights: Any) -> Any:
-    """In double precision; certain ones as an ndarray."""
+    """In double precision; known ones as an ndarray."""
     weights = certain(weights)
     runs = type(weights) is Tensor and not weights.is_concrete()
     return (weights if runs else _known(weights, "weights")).astype(np.float64)
@@ -98,7 +98,7 @@ def _weights(weights: Any) -> Any:
 
 def _weighted(taps: list, w: Any) -> Any:
     """In the order of SciPy's loops: symmetric and antisymmetric filters add (subtract) opposite elements first, where
-    the weights are certain."""
+    the weights are known."""
     half, sign = w.size // 2, 0
     if w.size % 2 and type(w) is not Tensor:
         sign = 1 if np.all(np.abs(w - w[::-1]) <= _NEAR) else -1 if np.all(np.abs(w + w[::-1]) <= _NEAR) else 0

@@ -16,8 +16,8 @@ from reactant.ir.types import shape_of
 from reactant.rewrite import CHANGED, Site, producer, rewrite
 from reactant.rewrite.site import operation, operations_in
 from reactant.simplify.control.loops import V
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.parts import Window, disjoint, update_window
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 UPDATE = "stablehlo.dynamic_update_slice"
 PEELED_OPERATIONS = 40

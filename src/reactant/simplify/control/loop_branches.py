@@ -23,7 +23,7 @@ from reactant.simplify.control.control_flow import (
     same_constant,
 )
 from reactant.simplify.control.loops import V, is_generated
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 FEW_READERS, MANY_READERS = 16, 256
 """How many readers of one value are looked through for a twin."""

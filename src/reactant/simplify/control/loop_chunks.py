@@ -20,8 +20,8 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, nbytes
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.control.loop_maps import FREE, pays
-from reactant.simplify.facts.loops import BODY, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, counted
 
 LEAST = 16
 """Turns that a chunk must have to pay."""

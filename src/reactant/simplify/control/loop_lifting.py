@@ -20,7 +20,7 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, nbytes, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users
 from reactant.simplify.control.loop_maps import BATCH_BYTES, PRODUCTS
-from reactant.simplify.facts.loops import BODY, CONDITION
+from reactant.simplify.facts.while_loops import BODY, CONDITION
 
 LIFTED_MATRIX, DEFERRED_MATRIX = 8_192, 32_768
 """Elements that the matrix of a product must have: a smaller one stays in the cache, and it does not matter how often

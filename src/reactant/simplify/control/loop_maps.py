@@ -24,8 +24,8 @@ from reactant.ir.types import dtype_of, nbytes, shape_of, size
 from reactant.rewrite import Site, inside, rewrite
 from reactant.simplify.control.loop_places import place_of
 from reactant.simplify.control.loops import without_carried
-from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import counted
 
 TURN_ELEMENTS = 32_768
 """A turn that computes more elements than this gains nothing from doing others beside it, unless it multiplies

@@ -19,7 +19,7 @@ from reactant.ir.ops import constant_value
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite, users
 from reactant.rewrite.site import uses
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 

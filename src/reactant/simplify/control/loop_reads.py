@@ -15,8 +15,8 @@ from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, defined_in, pure, rewrite, users
 from reactant.rewrite.site import uses
 from reactant.simplify.control.loop_windows import READ, updated
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import Costs, costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 A, P, R = "tensor<40x50xf32>", "tensor<39x50xf32>", "tensor<1x50xf32>"
 _ROW = f"%q = stablehlo.dynamic_slice %a, %i, %zero, sizes = [1, 50] : ({A}, tensor<i32>, tensor<i32>) -> {R}\n"

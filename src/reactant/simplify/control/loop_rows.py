@@ -29,8 +29,8 @@ from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, pure, rewrite, users
 from reactant.simplify.control.loop_maps import TURN_ELEMENTS
 from reactant.simplify.control.loop_places import READ, UPDATE, reads_of, window_written, writes_of
-from reactant.simplify.facts.loops import BODY, CONDITION
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION
 from reactant.support.records import dataclass
 
 DEAR = {f"stablehlo.{name}" for name in (

@@ -17,8 +17,8 @@ from reactant.batching.roles import Scanned
 from reactant.ir.types import dtype_of
 from reactant.rewrite import Site, rewrite
 from reactant.simplify.control.loop_maps import pays
-from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import counted
 
 EXACT = ("maximum", "minimum", "and", "or", "xor")
 

@@ -20,7 +20,7 @@ from reactant.ir.types import dtype_of, nbytes
 from reactant.rewrite import Site, defined_in, pure, rewrite
 from reactant.simplify.control.loop_lifting import deferred, plan_of
 from reactant.simplify.control.loop_maps import BATCH_BYTES, HEAVY, added_products
-from reactant.simplify.facts.loops import counted
+from reactant.simplify.facts.while_loops import counted
 
 LITTLE = 1 << 20
 """Bytes that a loop may always keep."""

@@ -16,8 +16,8 @@ from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, rewrite, users
 from reactant.rewrite.site import uses
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 from reactant.simplify.layout.dynamic_slicing import Window
 from reactant.simplify.layout.masked_updates import READ, SLICE, UPDATE, access
 from reactant.support.records import dataclass

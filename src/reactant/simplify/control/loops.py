@@ -16,8 +16,8 @@ from reactant.ir.induction import counters, trips
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import CHANGED, Site, captures, defined_in, pure, rewrite, users
 from reactant.rewrite.site import operation, operations_in
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 GENERATORS = {f"stablehlo.{n}" for n in ("constant", "iota", "broadcast_in_dim", "reshape")}
 """Ops that cost nothing inside a loop (they fuse) but memory traffic outside."""

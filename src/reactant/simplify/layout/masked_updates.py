@@ -15,8 +15,8 @@ from reactant.ir import creation, ops
 from reactant.ir.induction import range_of, scalar
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import match, named, rest, rewrite, variables
-from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import counted
 from reactant.simplify.layout.dynamic_slicing import Window
 
 x, u, n, _u = variables("x u n _u")

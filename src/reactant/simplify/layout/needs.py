@@ -17,7 +17,7 @@ from reactant.ir import convolution, creation, modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
 from reactant.rewrite import Site, captures, match, once, one_of, rest, rewrite, users, variables
 from reactant.rewrite.site import uses
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 x, y, v, d, n = variables("x y v d n")
 low, high, interior = variables("low high interior")

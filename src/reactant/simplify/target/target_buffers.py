@@ -17,8 +17,8 @@ from reactant.ir.induction import counters, trips
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, rewrite, users
 from reactant.rewrite.site import operations_in, uses
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 IN_PLACE = {f"stablehlo.{n}" for n in ("dynamic_update_slice", "scatter")}
 """Ops that XLA does where their first operand lies."""

@@ -16,8 +16,8 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, producer, rewrite, users, uses
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 MOST_COLUMNS = 4
 LEAST_ROWS = 16

@@ -13,8 +13,8 @@ from reactant.ir import creation, ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import Site, match, one_of, producer, rewrite, splat, users, uses, variables
-from reactant.simplify.facts.loops import counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import counted
 from reactant.simplify.linear.fourier import as_real, conjugate, is_real, transform
 from reactant.simplify.target.target import becomes_loops
 

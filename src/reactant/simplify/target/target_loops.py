@@ -17,8 +17,8 @@ from reactant.ir.types import shape_of, size
 from reactant.rewrite import Site, rewrite, users
 from reactant.rewrite.site import operations_in, uses
 from reactant.simplify.control.loops import reached
-from reactant.simplify.facts.loops import BODY, CONDITION, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 B = "tensor<1600xf32>"
 _ROTATE = f"%b = stablehlo.multiply %a, %c : {B}"

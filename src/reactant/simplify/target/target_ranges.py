@@ -26,8 +26,8 @@ from reactant.rewrite import CHANGED, Site, defined_in, rewrite
 from reactant.rewrite.site import operation, uses
 from reactant.simplify.control.loop_lifting import counter_of, turn_number
 from reactant.simplify.facts.contents import is_splat
-from reactant.simplify.facts.loops import BODY, counted
 from reactant.simplify.facts.target_costs import costs
+from reactant.simplify.facts.while_loops import BODY, counted
 from reactant.support.records import dataclass
 
 BROADCAST, REDUCE, AND = (f"stablehlo.{n}" for n in ("broadcast_in_dim", "reduce", "and"))
