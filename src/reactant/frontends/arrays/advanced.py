@@ -283,12 +283,11 @@ def _even_slice(chosen: Selection) -> ir.Value | None:
     if len(chosen.axes) != 1 or not isinstance(chosen.indices[0], np.ndarray) or chosen.indices[0].ndim != 1:
         return None
     index, axis = chosen.indices[0], chosen.axes[0]
-    gaps = np.diff(index)
-    if chosen.batch != [axis] or (gaps.size and (gaps[0] == 0 or (gaps != gaps[0]).any())):
+    if chosen.batch != [axis] or (step := indexing.even_step(index)) is None:
         return None
     shape = chosen.view.shape
     starts, steps = [0] * len(shape), [1] * len(shape)
-    starts[axis], steps[axis] = int(index[0]), int(gaps[0]) if gaps.size else 1
+    starts[axis], steps[axis] = int(index[0]), step
     return st.SliceStep(tuple(starts), chosen.result, tuple(steps)).read(chosen.view.value())
 
 

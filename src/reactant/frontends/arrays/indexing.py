@@ -257,12 +257,21 @@ def _evenly(tensor: Tensor, items: list) -> list | None:
             or places.size < LEAST_EVEN:
         return None
     axis = at - sum(i is Ellipsis for i in items[:at])
-    first, last, step = int(places[0]), int(places[-1]), int(places[1]) - int(places[0])
-    if not step or min(first, last) < 0 or max(first, last) >= tensor.shape[axis] \
-            or first + step * (places.size - 1) != last or not (places[1:] - places[:-1] == step).all():
+    first, last = int(places[0]), int(places[-1])
+    if min(first, last) < 0 or max(first, last) >= tensor.shape[axis] or (step := even_step(places)) is None:
         return None
     end = last + (1 if step > 0 else -1)
     return [*items[:at], slice(first, None if end < 0 else end, step), *items[at + 1:]]
+
+
+def even_step(places: np.ndarray) -> int | None:
+    """The distance from each of some integers to the next, where it is the same everywhere and not 0."""
+    if places.size < 2:
+        return 1
+    first, step = int(places[0]), int(places[1]) - int(places[0])
+    if not step or first + step * (places.size - 1) != int(places[-1]):
+        return None
+    return step if (places[1:] - places[:-1] == step).all() else None
 
 
 LEAST_EVEN = 16
