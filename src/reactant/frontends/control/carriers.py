@@ -11,19 +11,9 @@ from typing import Any
 class Carrier:
     """Follows a loop from its first attempt to what comes after it."""
 
-    def marks(self) -> Any:
-        """What an attempt that fails is taken back to, by `reset`."""
-
-    def reset(self, noted: Any) -> None:
-        """An attempt has failed, or is to be made again."""
-
     def take_over(self, found: Any) -> None:
         """Take over a container that the body asked for (`demands`); raises where that cannot be."""
         raise found.error
-
-    def more(self) -> bool:
-        """Whether the body has shown that another attempt is needed."""
-        return False
 
     def standing_in(self) -> contextlib.AbstractContextManager[None]:
         """While the body or the test is traced."""

@@ -344,27 +344,6 @@ def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:
 
 # ---- loops -----------------------------------------------------------------------------------------------------
 
-def convert(loop: LoopState, found: NeedsArray) -> None:
-    """Put an array in the place of a list that a loop writes into; raises where others could see the difference."""
-    for name, source in [(n, a.source) for n, a in loop.array_lists.items()] + _held_lists(loop):
-        if found.target is source or _holds(source, found.target):
-            if name in loop.array_lists or _is_alone(loop, source):
-                return _stand_in(loop, name, source, found)
-            break
-    source = None
-    place = _place(loop, found)
-    if place is None:
-        raise found.error
-    effects.touch(place.owner)
-    name = f"<array #{len(loop.array_places)}>"
-    loop.array_places[name] = place
-    try:
-        _stand_in(loop, name, place.get(), found)
-    except BaseException:
-        del loop.array_places[name]
-        raise
-
-
 def _held_lists(loop: LoopState) -> list[tuple[str, list]]:
     """The variables of the loop that are lists, and are not bound in it."""
     variables = loop.variables
@@ -402,13 +381,6 @@ def _place(loop: LoopState, found: NeedsArray) -> Place | None:
         place.owner = place.held = None
 
 
-def release(loop: LoopState) -> None:
-    """Lists that are no variables are in their places again."""
-    for name, place in loop.array_places.items():
-        if type(place.get()) is ArrayList:
-            place.put(loop.array_lists[name].source)
-
-
 def _holds(items: list, target: list) -> bool:
     """Whether a list is among these, at any depth."""
     return any(x is target or type(x) is list and _holds(x, target) for x in items)
@@ -429,29 +401,6 @@ def _is_alone(loop: LoopState, source: list) -> bool:
     return True
 
 
-@contextlib.contextmanager
-def standing_in(loop: LoopState) -> Iterator[None]:
-    """While the body is traced: the variables hold the arrays."""
-    cells = loop.variables.cells
-    try:
-        for name, made in loop.array_lists.items():
-            made.ended = False
-            if name not in loop.array_places:
-                cells[name].cell_contents = made
-        yield
-    finally:
-        for name, made in loop.array_lists.items():
-            made.ended = True
-            if name not in loop.array_places:
-                cells[name].cell_contents = made.source
-
-
-def finish(loop: LoopState) -> None:
-    """After the loop, the lists hold what the memories hold."""
-    for made in loop.array_lists.values():
-        fill(made.source, Storage(made.memory.shape, made.memory.dtype, made.memory.value()), made.kind)
-
-
 @means("array_lists")
 class ArrayLists(Carrier):
     """The lists that one loop writes at run-time indices."""
@@ -462,16 +411,53 @@ class ArrayLists(Carrier):
         self.loop = loop
 
     def take_over(self, found: NeedsArray) -> None:
-        convert(self.loop, found)
+        """Put an array in the place of a list that a loop writes into; raises where others could see the difference."""
+        loop = self.loop
+        for name, source in [(n, a.source) for n, a in loop.array_lists.items()] + _held_lists(loop):
+            if found.target is source or _holds(source, found.target):
+                if name in loop.array_lists or _is_alone(loop, source):
+                    return _stand_in(loop, name, source, found)
+                break
+        source = None
+        place = _place(loop, found)
+        if place is None:
+            raise found.error
+        effects.touch(place.owner)
+        name = f"<array #{len(loop.array_places)}>"
+        loop.array_places[name] = place
+        try:
+            _stand_in(loop, name, place.get(), found)
+        except BaseException:
+            del loop.array_places[name]
+            raise
 
-    def standing_in(self) -> contextlib.AbstractContextManager[None]:
-        return standing_in(self.loop)
+    @contextlib.contextmanager
+    def standing_in(self) -> Iterator[None]:
+        """While the body is traced: the variables hold the arrays."""
+        loop = self.loop
+        cells = loop.variables.cells
+        try:
+            for name, made in loop.array_lists.items():
+                made.ended = False
+                if name not in loop.array_places:
+                    cells[name].cell_contents = made
+            yield
+        finally:
+            for name, made in loop.array_lists.items():
+                made.ended = True
+                if name not in loop.array_places:
+                    cells[name].cell_contents = made.source
 
     def finish(self, made: Any) -> None:
-        finish(self.loop)
+        """After the loop, the lists hold what the memories hold."""
+        for each in self.loop.array_lists.values():
+            fill(each.source, Storage(each.memory.shape, each.memory.dtype, each.memory.value()), each.kind)
 
     def release(self) -> None:
-        release(self.loop)
+        """Lists that are no variables are in their places again."""
+        for name, place in self.loop.array_places.items():
+            if type(place.get()) is ArrayList:
+                place.put(self.loop.array_lists[name].source)
 
 
 __all__ = ["ArrayList", "fill", "get", "put"]

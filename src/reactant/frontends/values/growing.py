@@ -30,7 +30,7 @@ from reactant.frontends.control.iteration import Items, RangeItems
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.session import calls, recording
-from reactant.frontends.session.trace import Trace, current_trace
+from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values.array_lists import ArrayList
 from reactant.frontends.values.list_changes import Changes, counted, opened, require
@@ -571,17 +571,6 @@ def turns_since(loop: LoopState) -> int | None:
     return total
 
 
-def marks(trace: Trace) -> list[tuple[Grower, int | None, int, int]]:
-    """What has been noted so far of growing lists, for `reset` when a loop inside is traced again."""
-    return [(g, g.most, len(g.held), len(g.passed)) for g in trace.growers]
-
-
-def reset(noted: list[tuple[Grower, int | None, int, int]]) -> None:
-    for grower, most, held, passed in noted:
-        grower.most = most
-        del grower.held[held:], grower.passed[passed:]
-
-
 def _is_array(tree: Tree) -> bool:
     return type(tree) is Held and tree.tensor.kind == ARRAY
 
@@ -615,4 +604,4 @@ def _references() -> list[int]:
     return probe.found
 
 
-__all__ = ["Grower", "marks", "reset", "shown", "turns_since"]
+__all__ = ["Grower", "shown", "turns_since"]

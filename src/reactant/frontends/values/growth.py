@@ -52,7 +52,6 @@ from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.holders import hidden_references, looks, references
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import cells_of
-from reactant.frontends.values import growing
 from reactant.frontends.values.array_lists import ArrayList
 from reactant.frontends.values.growing import MADE_ANEW, Grower
 from reactant.frontends.values.repeated import is_repeated
@@ -266,10 +265,14 @@ class Growth(Carrier):
         return True
 
     def marks(self) -> list[tuple[Grower, int | None, int, int]]:
-        return growing.marks(self.loop.trace)
+        """What has been noted so far of growing lists, for `reset` when a loop inside is traced again."""
+        return [(g, g.most, len(g.held), len(g.passed)) for g in self.loop.trace.growers]
 
     def reset(self, noted: list[tuple[Grower, int | None, int, int]]) -> None:
-        growing.reset(noted)
+        """An attempt has failed, or is to be made again."""
+        for grower, most, held, passed in noted:
+            grower.most = most
+            del grower.held[held:], grower.passed[passed:]
 
     def take_over(self, found: NeedsGrower) -> None:
         box, found.target, found.__traceback__ = [found.target], None, None
