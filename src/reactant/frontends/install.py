@@ -9,6 +9,7 @@ from functools import reduce
 from typing import Any
 
 from reactant.frontends import control_flow as flow
+from reactant.frontends.arrays import implements
 from reactant.frontends.control import (
     attempts,
     decisions,
@@ -61,7 +62,7 @@ PLAIN: dict[str, Callable] = {
     "is_none": abstract.is_none, "touch": effects.touch_variables, "looked_into": calls.looked_into,
     "context": objects.context, "generated": generated.Generated, "listed": generated.Generated.listed,
     "begun": pushed.begun, "for_each_of": alternatives.for_each_of, "of_each": alternatives.of_each,
-    "made": overlay.made, "involves_tracing": overlay.involves_tracing, "formatted": printing.formatted,
+    "made": overlay.made, "involves_tracing": implements.has_tensors, "formatted": printing.formatted,
     "new_dict": run_time_keys.MAKERS[dict], "new_set": run_time_keys.MAKERS[set],
 }
 """Operators that one file says."""

@@ -40,7 +40,10 @@ def _marked(module: ir.Module, name: str, inputs: Values, results: Values, tange
     def rule(products: Products, outputs: int, directions: slice) -> Callable[[], ir.Module]:
         @cache
         def make() -> ir.Module:
-            from reactant.differentiate.modes.forward import finish, new_function  # loaded when the derivative is taken
+            from reactant.differentiate.recognised.finished import (  # loaded when the derivative is taken
+                finish,
+                new_function,
+            )
             with building():
                 given = kinds + kinds[first:first + outputs]
                 made, block = new_function([tensor_type(*kind) for kind in given + kinds[directions]])

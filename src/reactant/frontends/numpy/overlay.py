@@ -169,11 +169,6 @@ def _is_outside(x: Any) -> bool:
     return issubclass(type(x), (np.ndarray, np.flatiter))  # traced arrays only say that they are ndarrays
 
 
-def involves_tracing(arguments: tuple, keywords: dict) -> bool:
-    """Whether something traced is among these."""
-    return implements.has_tensors(arguments, keywords)
-
-
 def made(result: Any) -> Any:
     """Arithmetic on arrays from outside gives a new array, which the code may write into."""
     return implements.made_here(result) if type(result) is np.ndarray and is_tracing() else result
