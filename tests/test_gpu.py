@@ -193,7 +193,7 @@ def test_kernels_change_memory_in_place(gpu):
 def test_what_threads_do_together(gpu, bytes_of_shared_memory):
     """Shuffles, votes, matches, barriers that reduce, atomics, dynamic shared memory beyond 48 KiB."""
     pytest.importorskip("ziglang")      # with which test_ptx compiles
-    test_ptx = pytest.importorskip("tests.kernels.ptx.test_ptx")
+    test_ptx = pytest.importorskip("tests.kernels.ptx.test_ptx")    # it needs numba-cuda and ziglang
     kernel = reactant.kernel(reactant.cuda.load(test_ptx.TOGETHER).together, lower="native")
     found, expected = test_ptx.together_arguments(), test_ptx.together_arguments()
     kernel[1, (16, 4), 0, bytes_of_shared_memory](*found, 64)

@@ -71,7 +71,7 @@ class Step:
         return built_in.step(self.function.entry(), sizes, *self._pool)
 
     def call_sized(self, call: built_in.Caller, *arrays: np.ndarray) -> int:
-        """The status of a call with arrays of which only the run knows how many elements they have."""
+        """The status of a call with arrays of run-time size."""
         record, kept = self._told([a.nbytes // argument.dtype.itemsize for a, argument in zip(
             arrays, self.function.arguments, strict=True)])
         return call(record, *arrays)

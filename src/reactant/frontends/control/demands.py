@@ -42,11 +42,11 @@ class NeedsGrower(BaseException):
 
 
 class BranchChangesList(ControlFlowError):
-    """Only the run knows how long a list is after an `if` outside of loops."""
+    """A list has a run-time length after an `if` outside of loops."""
 
 
 class NeedsArray(BaseException):
-    """A list from before `loop` is written at a place that only the run knows."""
+    """A list from before `loop` is written at a run-time index."""
 
     def __init__(self, loop: Any, target: list, kind: Kind, error: Exception):
         self.loop, self.target, self.kind, self.error = loop, target, kind, error

@@ -273,12 +273,12 @@ def view_of(container: Any) -> Any:
 
 
 def is_container(value: Any) -> bool:
-    """Whether this is a list, dict or set, or stands for one."""
+    """Whether this is a list, dict or set, or a proxy of one."""
     return isinstance(value, METHODS) or hasattr(type(value), "stands_for")
 
 
 def same_views(left: Any, right: Any) -> Any:
-    """`left is right` of what stands for one of several objects; None where that cannot be told."""
+    """`left is right` of proxies of one of several objects; None where that cannot be told."""
     view, other = view_of(left), view_of(right)
     if view is None:
         return None if other is None else same_views(right, left)

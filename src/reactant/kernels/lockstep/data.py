@@ -1,7 +1,7 @@
 """What the values of a kernel are, for all lanes at once: axes and domains, integers as forms, conditions, tensors.
 
 A *form* is constant + sum of coefficient * atom, over the lanes of the launch. An atom is an axis of the lane grid, a
-floor division, a choice, or a number that only the run knows. *Lanes* are a tensor with one dimension for each axis
+floor division, a choice, or a run-time number. *Lanes* are a tensor with one dimension for each axis
 that a value depends on. They refer to one another: what can be asked of them is in `forms`, `conditions`, `lanes`.
 """
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Choice:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A number that only the run knows, the same for all lanes or one a lane."""
+    """A run-time number, the same for all lanes or one a lane."""
 
     lanes: Lanes
     bounds: Range = None
