@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 
 def axpy(a, x, y):

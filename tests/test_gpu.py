@@ -9,7 +9,7 @@ import pytest
 
 import reactant
 from tests.frontends.control.test_loop_arrays import left_in_a_while
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 pytestmark = pytest.mark.gpu
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(8)
 XS = [RANDOM.normal(size=20), np.abs(RANDOM.normal(size=20)), -np.abs(RANDOM.normal(size=20))]

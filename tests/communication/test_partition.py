@@ -9,7 +9,7 @@ import pytest
 
 import reactant
 from reactant.communication.traffic import traffic
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 pytestmark = [pytest.mark.devices8, pytest.mark.usefixtures("poison")]
 

@@ -14,7 +14,7 @@ import pytest
 import reactant
 from reactant.communication import partition, plan
 from reactant.errors import ControlFlowError
-from tests.support import assert_same, module_of
+from tests.oracle import assert_same, module_of
 
 pytestmark = pytest.mark.devices8
 

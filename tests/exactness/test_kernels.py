@@ -4,7 +4,7 @@ import pytest
 
 import reactant
 from tests.exactness.expressions import OTHER, SOME
-from tests.support import module_of
+from tests.oracle import module_of
 
 EXPRESSIONS = [
     "x * x - y * y", "x * z - z * y", "x * c - y * c", "(x + m) - m", "x / c * c - x", "x / y / z", "x / (y / z)",

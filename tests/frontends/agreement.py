@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 UP, DOWN, ZERO = np.array([1.0, 2.0, 3.0]), np.array([-1.0, -2.0, 4.0]), np.zeros(3)
 MANY = [(UP,), (DOWN,), (ZERO,)]

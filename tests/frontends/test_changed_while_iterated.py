@@ -5,7 +5,7 @@ import pytest
 import reactant
 from reactant.errors import ControlFlowError
 from reactant.frontends.control.demands import ListError
-from tests.support import check
+from tests.oracle import check
 
 X = np.linspace(0.1, 1.0, 40)
 

@@ -13,7 +13,7 @@ from reactant.ir.context import building
 from tests.frontends.agreement import DOWN, MANY, UP, State, agree
 from tests.frontends.control.test_branches import if_else
 from tests.frontends.control.test_loops import while_array
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 # ---- errors at run time ----------------------------------------------------------------------------------------
 

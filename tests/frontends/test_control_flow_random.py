@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 ARRAYS, NUMBERS = ("a", "b", "c"), ("s", "t")
 

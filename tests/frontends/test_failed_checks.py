@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 
 def halve(x, tolerance):

@@ -5,7 +5,7 @@ import pytest
 
 import reactant
 from reactant.errors import ControlFlowError
-from tests.support import check
+from tests.oracle import check
 
 X = np.linspace(0.0, 1.0, 300)
 TURNS = len(X)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 skimage = pytest.importorskip("skimage")
 from scipy import integrate, linalg, optimize, signal, stats  # noqa: E402

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from tests.support import check
+from tests.oracle import check
 
 X = np.linspace(0.0, 1.0, 300)
 TURNS = len(X)

@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from reactant.errors import ControlFlowError
-from tests.support import check
+from tests.oracle import check
 
 
 def _window(x, c):

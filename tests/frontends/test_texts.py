@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from reactant.errors import ConcreteValueNeeded
-from tests.support import check
+from tests.oracle import check
 
 X = np.random.default_rng(0).normal(size=400)
 TURNS = 300

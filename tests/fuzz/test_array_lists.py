@@ -5,7 +5,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.array_lists import Writer
-from tests.support import flat, module_of
+from tests.oracle import flat, module_of
 
 
 def arguments():

@@ -5,7 +5,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.chosen_objects import Writer
-from tests.support import flat, module_of
+from tests.oracle import flat, module_of
 
 X = np.array([0.9, 0.2, 0.7, 0.4, 0.65, 0.3])
 PLACES = (np.array([0, 1, 2, 3]), np.array([2, 2, 1, 0]), np.array([3, 1, 3, 3]))

@@ -8,7 +8,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.containers import Writer
-from tests.support import Endless, ending, module_of
+from tests.oracle import Endless, ending, module_of
 
 MOST_OPERATIONS = 10_000
 """Above, XLA takes minutes and 20 GB: lists of which the run decides which is which, in loops that are unrolled."""

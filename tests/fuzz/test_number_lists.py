@@ -7,7 +7,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.number_lists import Writer
-from tests.support import Endless, ending, module_of
+from tests.oracle import Endless, ending, module_of
 
 
 def plain_result(function, x):

@@ -7,7 +7,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz import run_time_loops, run_time_matrices, run_time_sizes
-from tests.support import module_of
+from tests.oracle import module_of
 
 
 def compare(text, name, shapes, counts, folder):

@@ -12,7 +12,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.short_arrays import Writer, outcome
-from tests.support import assert_same, module_of
+from tests.oracle import assert_same, module_of
 
 
 def lines_of(file: str, call: Any) -> tuple[Any, set[int]]:

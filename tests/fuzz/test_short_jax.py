@@ -8,7 +8,7 @@ import pytest
 
 import reactant
 from tests.fuzz.short_jax import Writer
-from tests.support import module_of
+from tests.oracle import module_of
 
 STYLES = ("plain", "ties", "special")
 TOLERANCES = {"float16": 2e-2, "bfloat16": 6e-2, "float32": 1e-4, "complex64": 1e-4}

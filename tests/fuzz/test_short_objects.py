@@ -13,7 +13,7 @@ from reactant.errors import ReactantError
 from reactant.support.attributes import attributes
 from tests.fuzz.short_objects import Endless, Writer, arguments, outcome
 from tests.fuzz.test_short_arrays import is_early
-from tests.support import assert_same, module_of
+from tests.oracle import assert_same, module_of
 
 
 def opened(x: Any) -> Any:

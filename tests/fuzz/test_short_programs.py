@@ -8,7 +8,7 @@ import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.short_programs import Writer
 from tests.fuzz.test_number_lists import plain_result
-from tests.support import module_of
+from tests.oracle import module_of
 
 
 def compare(seed: int, directory) -> str:

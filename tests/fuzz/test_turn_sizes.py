@@ -5,7 +5,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.turn_sizes import Program
-from tests.support import module_of
+from tests.oracle import module_of
 
 
 def compare(seed, folder):

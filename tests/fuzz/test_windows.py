@@ -9,7 +9,7 @@ import pytest
 import reactant
 from reactant.errors import ReactantError
 from tests.fuzz.windows import Writer
-from tests.support import module_of
+from tests.oracle import module_of
 
 
 def compare(seed: int, directory, **options) -> None:

@@ -17,7 +17,7 @@ from reactant.ir import cusolver, modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import shape_of
 from reactant.runtime.executable import Executable
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 

@@ -11,7 +11,7 @@ from reactant.frontends.jax.stablehlo import module_of
 from reactant.ir import gpu_scans, modules
 from reactant.ir.context import building
 from reactant.runtime.executable import Executable
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 CASES = {
     "line": (jnp.cumsum, np.arange(7.0)),

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 X = np.array([-1.0, 2.0, -np.inf, np.inf, np.nan, 0.0, -0.0, 3.0])
 

@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from reactant.loopnests import stage
-from tests.support import check
+from tests.oracle import check
 
 
 def product(p, q, c, v, x):

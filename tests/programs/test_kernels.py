@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support import check
+from tests.oracle import check
 
 RNG = np.random.default_rng
 

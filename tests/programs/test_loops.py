@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.support import check
+from tests.oracle import check
 
 
 def newton_square_roots(values, tolerance):

@@ -8,7 +8,7 @@ import pytest
 
 import reactant
 from reactant.errors import ReactantError, UnsupportedError
-from tests.support import check
+from tests.oracle import check
 
 
 class Adam:

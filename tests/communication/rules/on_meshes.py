@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 WAYS = {"x": ({"x": 8}, ("x",)), "x,y": ({"x": 4, "y": 2}, ("x", "y")), "yx": ({"x": 4, "y": 2}, (("y", "x"),)),
         "-,x": ({"x": 8}, (None, "x"))}

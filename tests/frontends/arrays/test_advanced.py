@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 X = np.random.default_rng(0).normal(size=(3, 4, 5))
 ROWS, COLUMNS = np.array([0, 2, -1]), np.array([[1], [-2]])

@@ -7,7 +7,7 @@ import pytest
 import reactant
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 X = np.random.default_rng(10).normal(size=(3, 4))
 MAKERS = [

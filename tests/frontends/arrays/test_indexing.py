@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 X = np.random.default_rng(9).normal(size=(4, 5, 6))
 ALL = slice(None)

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from tests.support import check
+from tests.oracle import check
 
 READING = [
     lambda x, o: x.ravel(o), lambda x, o: x.T.ravel(order=o), lambda x, o: x.flatten(o), lambda x, o: x.T.flatten(o),

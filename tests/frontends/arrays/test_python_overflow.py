@@ -9,7 +9,7 @@ import pytest
 import reactant
 from reactant.frontends.arrays import python_numbers, python_overflow
 from reactant.frontends.arrays.tensor import Tensor
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(5)
 NUMBERS = np.array([0, 1, -1, 2, 3, -7, 62, 63, 64, 2**31, 2**32 - 1, -2**32, 3037000499, 3037000500, 2**62, -2**62,

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 X = np.array([[0.5, -1.5, 3.0, 300.7], [1.0, 2.0, -0.0, np.inf]])
 

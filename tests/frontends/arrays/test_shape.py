@@ -7,7 +7,7 @@ import pytest
 import reactant
 from tests.frontends.agreement import agree
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 X = np.random.default_rng(11).normal(size=(2, 3, 4))
 TABLE = [

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 import reactant
 from reactant.frontends.arrays.storage import SliceStep
-from tests.support import check
+from tests.oracle import check
 
 
 @dataclass

@@ -7,7 +7,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import reactant
 from reactant.errors import UnsupportedError
-from tests.support import check
+from tests.oracle import check
 
 
 def random_view(rng):

@@ -9,7 +9,7 @@ import pytest
 import reactant
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 BINARY = {u.__name__: u for u in (getattr(np, n) for n in dir(np))
           if isinstance(u, np.ufunc) and u.nin == 2 and u.nout == 1 and u.signature is None}

@@ -9,7 +9,7 @@ import pytest
 import reactant
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 NUMBERS = {"bool": True, "int": 3, "float": 2.5, "complex": 1 + 2j}
 SCALARS = [np.float32(1.5), np.float64(2.5), np.int8(3), np.uint64(7), np.complex64(1j), np.bool_(True),

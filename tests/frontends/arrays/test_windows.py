@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 X, M = np.arange(200.0), np.arange(30).reshape(5, 6)
 

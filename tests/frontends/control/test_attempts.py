@@ -12,7 +12,7 @@ import pytest
 import reactant
 from reactant.frontends.source import handlers
 from tests.frontends.agreement import MANY, UP, agree
-from tests.support import check
+from tests.oracle import check
 
 LOG = (np.array([4.0, 5.0]), np.zeros(2)), (np.array([-1.0, 9.0]), np.zeros(2)), (np.array([7.0, 1.0]), np.zeros(2))
 NUMBERS = (np.array([3.0, -1.0, 4.0, -1.0, 5.0]),), (np.array([3.0, 1.0, 4.0]),)

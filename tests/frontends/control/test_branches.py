@@ -7,7 +7,7 @@ import pytest
 import reactant
 from reactant.errors import ControlFlowError
 from tests.frontends.agreement import MANY, State, agree
-from tests.support import check
+from tests.oracle import check
 
 
 def if_else(x):

@@ -6,7 +6,7 @@ import collections
 import numpy as np
 import pytest
 
-from tests.support import check
+from tests.oracle import check
 
 
 class Record:

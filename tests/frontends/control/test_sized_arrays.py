@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from reactant.errors import ControlFlowError
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(3)
 X = RANDOM.normal(size=20)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support import check
+from tests.oracle import check
 
 
 def _own(x: Any) -> Any:

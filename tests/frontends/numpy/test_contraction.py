@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 DTYPES = ["f8", "f4", "f2", "c16", "c8", "i1", "u1", "i4", "u8", "?"]
 

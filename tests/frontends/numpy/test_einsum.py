@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 
 def array(*shape, dtype="f8", seed=0):

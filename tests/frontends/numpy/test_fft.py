@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(9)
 REAL, COMPLEX = RANDOM.normal(size=12), RANDOM.normal(size=9) + 1j * RANDOM.normal(size=9)

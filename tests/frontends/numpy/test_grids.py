@@ -7,7 +7,7 @@ import pytest
 import reactant
 from reactant.errors import UnsupportedError
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(3)
 A, SQUARE, V = RANDOM.normal(size=(3, 4)), RANDOM.normal(size=(4, 4)), RANDOM.normal(size=4)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 X = np.linspace(-1.0, 1.0, 60).reshape(6, 10)
 

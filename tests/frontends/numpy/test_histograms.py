@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(0)
 X, Y, W = RANDOM.normal(size=200), RANDOM.normal(size=200), RANDOM.random(200)

@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 M, V = np.arange(9.0).reshape(3, 3), np.array([4.0, 5.0, 6.0])
 

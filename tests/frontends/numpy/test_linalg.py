@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(5)
 SQUARE = RANDOM.normal(size=(4, 4))

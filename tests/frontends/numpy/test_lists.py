@@ -4,7 +4,7 @@ import pytest
 
 import reactant
 from reactant.errors import ConcreteValueNeeded
-from tests.support import check
+from tests.oracle import check
 
 X = np.array([0.7, -0.2, 1.5, 0.4])
 M = np.array([[2.0, 0.3], [0.1, 1.0]])

@@ -13,7 +13,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import implements
 from reactant.frontends.numpy import namespace, refused
 from tests.frontends.numpy import namespace_rows as rows
-from tests.support import check
+from tests.oracle import check
 
 ENTRIES = namespace.entries()
 PAGE = pathlib.Path(__file__).parents[3] / "docs" / "numpy.md"

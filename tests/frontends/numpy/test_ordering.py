@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from reactant.errors import UnsupportedError
-from tests.support import check
+from tests.oracle import check
 
 ARRAYS = [np.array([3.0, 1.0, 2.0, 1.0, 5.0]), np.array([3, 1, 2, 1, 5]), np.array([2, 2, 2], np.int8)]
 

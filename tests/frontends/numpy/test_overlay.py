@@ -11,7 +11,7 @@ import pytest
 
 import reactant
 from reactant.errors import ConstantWriteError, UnsupportedError
-from tests.support import check
+from tests.oracle import check
 
 TABLE = np.arange(6.0)
 LONG = np.linspace(0, 1, 3000)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 P, Q = np.array([1.0, -2.0, 0.5, 3.0]), np.array([2, -1])
 X, Y = np.linspace(-1, 2, 7), np.array([0.5, 1.0, -0.3, 2.0, 1.5, 0.1, -1.0])

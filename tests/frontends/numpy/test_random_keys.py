@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reactant.errors import UnsupportedError
-from tests.support import check
+from tests.oracle import check
 
 KINDS = ["slice", "integer", "array", "full", "mask", "run-time array", "run-time integer", "run-time mask",
          "run-time slice"]

@@ -8,7 +8,7 @@ import reactant
 from reactant.frontends.numpy import reduction
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 PLAIN = ["sum", "prod", "min", "max", "mean", "std", "var", "any", "all", "argmin", "argmax", "count_nonzero", "ptp",
          "average"]

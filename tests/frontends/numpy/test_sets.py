@@ -8,7 +8,7 @@ import reactant
 from reactant.errors import UnsupportedError
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(5)
 INTEGERS = RANDOM.integers(-4, 5, (5, 6))

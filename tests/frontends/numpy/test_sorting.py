@@ -7,7 +7,7 @@ import pytest
 import reactant
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 SMALL = [samples.awkward(d, 6, 4) for d in samples.ALL]
 FOUR = np.array([3.0, 1, 2, 0])

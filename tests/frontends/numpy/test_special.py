@@ -6,7 +6,7 @@ import pytest
 
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 EVERY = [samples.awkward(d, 4, 5) for d in samples.ALL]
 X = samples.ordinary("d", 4, 5)

@@ -8,7 +8,7 @@ import reactant
 from reactant.frontends.numpy.statistics import PLACES
 from tests.frontends.numpy import samples
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 X = samples.ordinary("d", 4, 7)
 HOLES = X.copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support import check
+from tests.oracle import check
 
 COMPARE = [lambda x, n: x > n, lambda x, n: x <= n, lambda x, n: x == n, lambda x, n: n != x, lambda x, n: n < x]
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.spatial.distance import cdist, cosine, pdist, squareform
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(0)
 A, B = RANDOM.standard_normal((5, 3)), RANDOM.standard_normal((4, 3))

@@ -10,7 +10,7 @@ from scipy import ndimage
 
 import reactant
 from reactant.errors import UnsupportedError
-from tests.support import check
+from tests.oracle import check
 
 IMAGE = np.random.default_rng(0).normal(size=(9, 7))
 LINE, CUBE = IMAGE[0].copy(), np.random.default_rng(1).normal(size=(4, 5, 3))

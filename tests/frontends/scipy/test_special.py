@@ -9,7 +9,7 @@ import scipy.stats
 import reactant
 from reactant.errors import UnsupportedError
 from reactant.frontends.scipy import special
-from tests.support import check
+from tests.oracle import check
 
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-10, 1e3, -1e3]
 REAL = np.concatenate([np.linspace(-30, 30, 61), EDGES, [0.5, 1.0, 2.0, 6.5]])

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 X = np.array([-2.5, -1.0, -0.0, 0.0, 0.3, 0.5, 1.0, 1.7, 4.0, 30.0, np.inf, -np.inf, np.nan])
 Q = np.array([-0.1, 0.0, 0.01, 0.4, 0.5, 0.93, 1.0, 1.2, np.nan])

@@ -6,7 +6,7 @@ import pytest
 import scipy.fft
 
 from reactant.frontends.scipy import transforms
-from tests.support import check
+from tests.oracle import check
 
 X = np.random.default_rng(0).normal(size=(4, 6))
 

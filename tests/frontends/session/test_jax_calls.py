@@ -12,7 +12,7 @@ from reactant.frontends.session.trace import tracing
 from reactant.ir import context, modules
 from reactant.rewrite.report import following
 from reactant.runtime.executable import Executable
-from tests.support import check
+from tests.oracle import check
 
 
 def double_and_sum(x):

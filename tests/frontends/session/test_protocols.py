@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.frontends.agreement import agree
-from tests.support import check
+from tests.oracle import check
 
 CASES = [(np.array(x),) for x in ([2.0, 0.5, 0.7], [0.5, 2.0, 0.7], [0.1, 0.2, 0.3])]
 

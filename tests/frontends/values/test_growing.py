@@ -7,7 +7,7 @@ import pytest
 import reactant
 from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
 from tests.frontends.agreement import agree
-from tests.support import check
+from tests.oracle import check
 
 X = np.array([0.5, -1.25, 2.0, 3.5, -0.75])
 

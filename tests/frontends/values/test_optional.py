@@ -10,7 +10,7 @@ import pytest
 import reactant
 from reactant.errors import ControlFlowError
 from tests.frontends.agreement import agree
-from tests.support import check
+from tests.oracle import check
 
 X = np.sin(np.arange(9.0) * 3) * 2
 

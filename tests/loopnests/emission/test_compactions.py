@@ -4,7 +4,7 @@ import pytest
 
 import reactant
 from reactant.loopnests.emission import compactions
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 RANDOM = np.random.default_rng(5)
 

@@ -15,7 +15,7 @@ from reactant.loopnests.analysis.graph import Node, read_block
 from reactant.loopnests.emission.control import Compiler
 from reactant.loopnests.stage import Call
 from tests.loopnests.running import run, written
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 
 def native_text(function, *arguments):

@@ -10,7 +10,7 @@ import reactant
 from reactant.loopnests.analysis.graph import Node
 from reactant.loopnests.emission import listed
 from tests.loopnests.emission.test_control import native_text
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 RANDOM = np.random.default_rng(7)
 

@@ -8,7 +8,7 @@ from jax import lax
 
 import reactant
 from tests.loopnests.emission.test_control import native_text
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 RANDOM = np.random.default_rng(0)
 FEW, MANY = RANDOM.integers(0, 50, 300), RANDOM.integers(0, 50, 70_001)

@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 from tests.loopnests.emission.test_control import native_text, random
-from tests.support import assert_same
+from tests.oracle import assert_same
 
 
 def escape(c, limit):

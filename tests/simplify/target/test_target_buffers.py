@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
-from tests.support import check
+from tests.oracle import check
 
 
 def shortest_paths(d):

@@ -8,7 +8,7 @@ import pytest
 
 import reactant
 from reactant.simplify.target.target_sorts import exchanges
-from tests.support import check
+from tests.oracle import check
 
 ROWS = 1100
 SPECIAL = np.array([np.nan, -0.0, 0.0, np.inf, -np.inf, 1.0, -1.0])

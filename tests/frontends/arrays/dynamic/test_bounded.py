@@ -9,7 +9,7 @@ import pytest
 import reactant
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, UnsupportedError
 from tests.frontends.numpy.tables import check_table
-from tests.support import check
+from tests.oracle import check
 
 RANDOM = np.random.default_rng(7)
 MATRIX, X, Y = RANDOM.normal(size=(6, 6)), RANDOM.normal(size=8), RANDOM.normal(size=8)
