@@ -37,26 +37,48 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
         traced_argnames: str | Iterable[str] = (), static_argnums: int | Iterable[int] = (),
         donate_argnums: int | Iterable[int] = (), donate_argnames: str | Iterable[str] = (),
         frontend: str | None = None, options: CompileOptions | None = None, **changes: Any) -> Any:
-    """Compile a NumPy or JAX function with XLA, without changing it.
+    """A NumPy or JAX function that XLA and native code run, compiled at its first call.
 
     A NumPy function is traced at the first call of each signature: tree structure of the arguments, shapes, dtypes and
-    static values. `int`, `bool`, `str` and `None` arguments are static, `float` and `complex` are run-time values;
-    `static_argnames` and `traced_argnames` override that by argument name. NumPy arrays in, writable NumPy arrays out;
-    device arrays in, device arrays out. Arrays that the function writes into are written for the caller.
+    static values. Arrays that it writes into are written for the caller. A JAX function (under `jax.jit`, or one that
+    loads parts of `jax` that compute) is called as `jax.jit` of it is, and gives what that gives. Usable as a
+    decorator, with or without arguments.
 
-    A JAX function (under `jax.jit`, or one that loads parts of `jax` that compute) is called as `jax.jit` of it is,
-    with `static_argnums`, `static_argnames`, `donate_argnums`, `donate_argnames` and whatever else `jax.jit` takes
-    (`in_shardings`, `out_shardings`, `keep_unused`, `inline`, `compiler_options`), and gives what that gives.
+    Args:
+        function: what to compile; None makes a decorator with the other arguments. Its arguments are arrays of NumPy,
+            of jax or of `reactant.array`, numbers, strings, and lists, tuples, dicts, dataclasses and objects of them.
+        static_argnames: names of arguments that are constants of the program: another value compiles again. `int`,
+            `bool`, `str` and None are static anyway.
+        traced_argnames: names of arguments that are run-time values, as `float` and `complex` are anyway.
+        static_argnums: positions of static arguments; for JAX functions.
+        donate_argnums: positions of arguments whose memory results may take; for JAX functions.
+        donate_argnames: their names; for JAX functions.
+        frontend: "numpy" or "jax"; None: told from the function's code.
+        options: how to compile; the defaults when None.
+        changes: fields of `CompileOptions` by name, over `options`. Of JAX functions also what `jax.jit` takes:
+            `keep_unused`, `inline`, `compiler_options`. `in_shardings` and `out_shardings` say how arguments and
+            results lie on a mesh of devices: one sharding for all, or a tuple or a dict by name of them.
 
-    Arrays may be on a mesh of devices (`reactant.array(x, sharding=...)`, `jax.Array`): then the program runs there,
-    `mesh` says where else. in_shardings and out_shardings say how arguments and results lie, where they are not to lie
-    as they are given and as it comes: a sharding for all, a tuple or a dict by name of them. With these or `mesh`,
-    results are device arrays.
+    Returns:
+        A `Jitted` function with the arguments of `function`. NumPy arrays in, writable NumPy arrays out; device arrays
+        in, or a mesh named by `mesh` or shardings, device arrays out.
 
-    frontend: "numpy" or "jax"; told from the function's code when None. options, or any field of `CompileOptions` by
-    name, choose how it is compiled. Usable as a decorator, with or without arguments.
+    Raises:
+        ValueError: where `frontend` is another one.
+        TypeError: for what is no function, and for arguments that the frontend does not have.
+        ReactantError: at the call, where the function cannot be compiled exactly; its text names the line and a cure.
 
-    Raises `ValueError` for another frontend, `TypeError` for arguments that the frontend does not have.
+    Example:
+        >>> @reactant.jit
+        ... def halve_until_small(x):
+        ...     steps = 0
+        ...     while x.max() > 1.0:
+        ...         x *= 0.5
+        ...         steps += 1
+        ...     return steps
+        >>> x = np.array([1.0, 6.0])
+        >>> halve_until_small(x), x
+        (3, array([0.125, 0.75 ]))
     """
     for_jax = {name: changes.pop(name) for name in FOR_JAX if name in changes}
     chosen = (options or CompileOptions()).with_(**changes)
@@ -130,10 +152,47 @@ def as_jitted(function: Callable, **options: Any) -> Jitted:
 
 
 def code_hlo(function: Callable, /, *args: Any, optimize: bool = True, **kwargs: Any) -> str:
-    """The StableHLO text of `function` for these arguments, after (or before) our passes."""
+    """The StableHLO text of a function's program.
+
+    Args:
+        function: a NumPy or JAX function, or a `reactant.jit` of one.
+        args: arguments for which it is compiled; they are not changed. A `jax.ShapeDtypeStruct` may take the place of
+            an array.
+        optimize: False for the program as it was traced, before the rewrite rules.
+        kwargs: arguments by name.
+
+    Returns:
+        The text of one module; its `@main` takes the run-time leaves of the arguments in order.
+
+    Raises:
+        ReactantError: where the function cannot be compiled.
+
+    Example:
+        >>> def f(x):
+        ...     return x @ x + (x @ x).T
+        >>> [reactant.code_hlo(f, np.ones((4, 4)), optimize=o).count("stablehlo.dot_general") for o in (False, True)]
+        [2, 1]
+    """
     return as_jitted(function).lower(*args, **kwargs).as_text(optimized=optimize)
 
 
 def code_xla(function: Callable, /, *args: Any, **kwargs: Any) -> str:
-    """XLA's HLO of `function` for these arguments, after XLA's optimisations."""
+    """XLA's HLO of a function's program, after XLA's optimisations.
+
+    Args:
+        function: a NumPy or JAX function, or a `reactant.jit` of one.
+        args: arguments for which it is compiled; they are not changed.
+        kwargs: arguments by name.
+
+    Returns:
+        The text of the HLO module for the default device.
+
+    Raises:
+        ReactantError: where the function cannot be compiled.
+
+    Example:
+        >>> text = reactant.code_xla(lambda x: np.sin(x) + 1.0, np.ones(8))
+        >>> text.splitlines()[0].split(",")[0]
+        'HloModule ...'
+    """
     return as_jitted(function).lower(*args, **kwargs).compile().as_text()

@@ -13,35 +13,47 @@ SHARD = ("auto", "strict")
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """Options of `reactant.jit`. Unknown names and values raise.
+    """What can be chosen about a compilation; immutable, and part of the cache key.
 
-    optimize: True for the default pipeline, False for none, or names of pipelines, families or single patterns.
-    without: names of families or patterns that are left out. Names that nobody has raise `UnknownPass` when the
-        function is compiled.
-    allow: rewrites that change the last places admitted beside exact ones: "rounding" (the new form is as accurate),
-        "association" (it may lose accuracy: sums in another order, factored products), "contraction" (of a product that
-        something is added to, only the sum is rounded: then a*a - b*b at a = b need not be 0).
-    finite: assume that no value is NaN or infinite.
-    unroll_limit: a `for` over a known range is unrolled while trip count x operations of the body stays within this.
-    max_unroll: most iterations unrolled where the loop index must be a Python int (a shape, a list index).
-    list_capacity: room, in elements, that is set aside for a list or queue in a loop where nothing bounds its length; a
-        call that needs more compiles again, with 16 times as much.
-    sized_results: deliver results of which only the run knows the size (`x[x > 0]`, lists that grow under conditions),
-        which raise otherwise: no program has them, so they are cut out of larger ones after each call.
-    denormals: numbers too small for full precision are numbers, as in NumPy; False: they may be taken for 0, as in jax,
-        where they would slow a program down.
-    check: check array indices, divisors and shapes known only at run time, and raise after the call.
-    donate: device arrays given as arguments may be overwritten.
-    xla: XLA compile options by name, over those chosen for the module.
-    target: "cpu", "gpu" or "tpu": whose fastest forms the last stage chooses, also to look at them on a machine without
-        one; None: the platform it will run on (jax's default).
-    native: parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become native code:
-        "auto" where it pays, "always" wherever it is possible, "never".
-    mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
-    shard: "auto" chooses how the arguments lie on the mesh of which nothing is said, by what programs are estimated to
-        take; "strict" refuses programs that gather an array which is divided (`ShardingError`).
-    native_seconds: what compiling native code of a program may take, by an estimate from how long it is; the parts for
-        which that does not do stay with XLA, and `explain` says so. Not with native="always".
+    Each field is also an argument of `reactant.jit` by its name. Unknown names and values raise `TypeError` or
+    `ValueError`.
+
+    Args:
+        optimize: True for the default pipeline, False for none, or names of pipelines, families or single rules.
+        without: names of families or rules that are left out. Names that nobody has raise `UnknownPass` when the
+            function is compiled.
+        allow: rewrites that change the last places, admitted beside exact ones: "rounding" (the new form is as
+            accurate), "association" (it may lose accuracy: sums in another order, factored products), "contraction" (of
+            a product that something is added to, only the sum is rounded: then a*a - b*b at a = b need not be 0).
+        finite: assume that no value is NaN or infinite.
+        unroll_limit: a `for` over a constant range is unrolled while trip count x operations of the body is at most
+            this.
+        max_unroll: most iterations unrolled where the loop index must be a Python int (a shape, a list index).
+        list_capacity: elements set aside for a list or queue in a loop where nothing bounds its length; a call that
+            needs more compiles again, with 16 times as many.
+        sized_results: deliver results of run-time size (`x[x > 0]`, lists that grow under conditions), which raise
+            otherwise: no program has them, so they are cut out of larger ones after each call.
+        denormals: numbers too small for full precision are numbers, as in NumPy; False: they may be taken for 0, as in
+            jax, where they would slow a program down.
+        check: check run-time indices, divisors and shapes, and raise after the call.
+        donate: device arrays given as arguments may be overwritten.
+        xla: XLA compile options, a dict by name, over those chosen for the module.
+        native: whether parts of a program that XLA runs slower on a CPU than a C compiler would (loops, mostly) become
+            native code: "auto" where it pays, "always" wherever it is possible, "never".
+        native_seconds: seconds that compiling native code of a program may take, by an estimate from its length; parts
+            beyond that stay with XLA, and `reactant.explain` says so. Not with native="always".
+        target: "cpu", "gpu" or "tpu": whose fastest forms the last stage chooses, also to look at them on a machine
+            without one; None: the platform it will run on (jax's default).
+        mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
+        shard: "auto" chooses how those arguments lie on the mesh of which nothing is said, by estimated time; "strict"
+            refuses programs that gather a divided array (`ShardingError`).
+
+    Example:
+        >>> options = reactant.CompileOptions(finite=True, allow=("rounding", "association"))
+        >>> reactant.jit(lambda x: 0.0 * x, options=options)(np.ones(2))
+        array([0., 0.])
+        >>> options.with_(finite=False).finite
+        False
     """
 
     optimize: bool | str | tuple[str, ...] = True
@@ -93,7 +105,17 @@ class CompileOptions:
                 raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")
 
     def with_(self, **changes: Any) -> CompileOptions:
-        """A copy with some fields changed; unknown names raise `TypeError` listing the known ones."""
+        """A copy with some fields changed.
+
+        Args:
+            changes: fields by name.
+
+        Returns:
+            New `CompileOptions`; these stay as they are.
+
+        Raises:
+            TypeError: for names that are no fields; the text lists the fields.
+        """
         known = [f.name for f in fields(self)]
         if unknown := [name for name in changes if name not in known]:
             raise TypeError(f"There is no compile option {unknown[0]!r}; there are {', '.join(known)}.")

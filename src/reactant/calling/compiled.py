@@ -61,7 +61,22 @@ AS_IT_LIES = ("reduce_of_transpose", "dot_of_transpose_on_left", "dot_of_transpo
 
 
 class Lowered:
-    """A program before XLA. `original` is the bytecode of the module as traced (only kept by `.lower`)."""
+    """A program before XLA; made by `Jitted.lower`.
+
+    Attributes:
+        name: the function's name.
+        report: which rules fired, how often, and the seconds that took.
+        times: seconds of tracing, passes, native code and XLA.
+        options: its `CompileOptions`.
+
+    Example:
+        >>> lowered = reactant.jit(lambda x: np.exp(np.log(x * 1.0)) * 1.0).lower(np.ones(3))
+        >>> lowered.operations(optimized=False)["stablehlo.multiply"], lowered.operations().get("stablehlo.multiply", 0)
+        (2, 0)
+        >>> compiled = lowered.compile()
+        >>> compiled(np.ones(3))
+        array([1., 1., 1.])
+    """
 
     as_jax = False
     """Whether results are those of jax, which has other special functions and sums, and may round twice."""
@@ -84,7 +99,7 @@ class Lowered:
 
     @functools.cached_property
     def original(self) -> ir.Module | None:
-        """The StableHLO module as traced."""
+        """The StableHLO module as traced, of jaxlib's MLIR bindings; None where it was not kept."""
         if self._bytecode is None:
             return None
         with building():
@@ -92,7 +107,7 @@ class Lowered:
 
     @property
     def module(self) -> ir.Module:
-        """The StableHLO module after our passes."""
+        """The StableHLO module after our passes, of jaxlib's MLIR bindings."""
         return self.traced.module
 
     def _module(self, optimized: bool) -> ir.Module:
@@ -101,22 +116,43 @@ class Lowered:
         return self.original
 
     def as_text(self, optimized: bool = True) -> str:
-        """StableHLO text after our passes, or as traced with `optimized=False`."""
+        """The StableHLO text.
+
+        Args:
+            optimized: False for the program as traced.
+
+        Returns:
+            The text of the module.
+        """
         with building():
             return str(self._module(optimized))
 
     def operations(self, optimized: bool = True) -> dict[str, int]:
-        """How many of each operation the module holds, those in regions included."""
+        """How many of each operation the module holds, those in regions included.
+
+        Args:
+            optimized: False for the program as traced.
+
+        Returns:
+            A dict of counts by name, such as "stablehlo.add".
+        """
         with building():
             return dict(modules.counts(self._module(optimized)))
 
     def cost(self, optimized: bool = True) -> dict[str, float]:
-        """Estimated `flops` and `bytes` of one run; loops count with their trip count where it is known."""
+        """The estimated cost of one run; loops count with their trip count where it is constant.
+
+        Args:
+            optimized: False for the program as traced.
+
+        Returns:
+            A dict with `flops` (operations) and `bytes` (read and written).
+        """
         with building():
             return cost.estimate(self._module(optimized))
 
     def compile(self) -> Compiled:
-        """Compile now: with XLA, unless all of it is native code."""
+        """The program compiled now: with XLA, unless all of it is native code."""
         compiled = self.program()
         compiled.executable.compile(on_device=self.on_device)
         return compiled
@@ -262,7 +298,17 @@ class Lowered:
 
 
 class Compiled:
-    """A compiled program and how to call it with the user's arguments."""
+    """A compiled program, called with the user's arguments; made by `Lowered.compile`.
+
+    Arguments of another signature (shapes, dtypes, static values) than it was lowered for are a `TypeError`.
+
+    Example:
+        >>> compiled = reactant.jit(lambda x: x + 1.0).lower(np.ones(3)).compile()
+        >>> compiled(np.arange(3.0))
+        array([1., 2., 3.])
+        >>> compiled.memory_analysis().argument_size_in_bytes      # three float64
+        24
+    """
 
     def __init__(self, lowered: Lowered, executable: Executable | MeshExecutable):
         self.lowered, self.executable = lowered, executable
@@ -320,7 +366,7 @@ class Compiled:
         return self.executable.as_text(on_device=self.lowered.on_device)
 
     def cost_analysis(self) -> dict[str, float]:
-        """XLA's own estimate: flops, bytes accessed, transcendentals."""
+        """XLA's own estimate: `flops`, `bytes accessed`, `transcendentals` of one run, by name."""
         return self.executable.cost_analysis(on_device=self.lowered.on_device)
 
     def memory_analysis(self) -> Any:
@@ -328,12 +374,18 @@ class Compiled:
         return self.executable.memory_analysis(on_device=self.lowered.on_device)
 
     def traffic(self, *, divided_by_xla: bool = False) -> Traffic:
-        """What one run moves between the devices of a mesh: collectives and their bytes, by line and kind.
+        """What one run moves between the devices of a mesh: collective operations and their bytes, by line and kind.
 
-        divided_by_xla: what it would move if XLA's partitioner divided the program, which is compiled to see. A program
-        on one device moves nothing.
+        Args:
+            divided_by_xla: True for what it would move if XLA's partitioner divided the program, which is compiled to
+                see.
 
-            reactant.jit(f).lower(x).compile().traffic().bytes      # x: an array on several devices
+        Returns:
+            A `Traffic`, with `bytes` in all; a program on one device moves nothing.
+
+        Example:
+            >>> reactant.jit(lambda x: x + 1.0).lower(np.ones(3)).compile().traffic().bytes
+            0
         """
         if not isinstance(self.executable, MeshExecutable):
             return Traffic(())
@@ -341,7 +393,7 @@ class Compiled:
 
     @property
     def times(self) -> Times:
-        """Where compile time went."""
+        """Where compile time went: seconds of `trace`, `passes`, `xla` and `native`."""
         self.lowered.times.xla = self.executable.compile_seconds
         return self.lowered.times
 

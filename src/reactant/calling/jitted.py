@@ -33,11 +33,40 @@ TRIED = 8
 
 
 class RecompilationWarning(UserWarning):
-    """One function compiles again and again: static arguments or shapes keep changing."""
+    """A warning: one function compiles again and again, since static arguments or shapes keep changing.
+
+    Given once for each function, at the ninth signature; the text says what differs from the one before. Name the
+    argument in `traced_argnames`, or call it with few shapes.
+
+    Example:
+        >>> import warnings
+        >>> scale = reactant.jit(lambda x, n: n * x)
+        >>> with warnings.catch_warnings(record=True) as given:
+        ...     warnings.simplefilter("always")
+        ...     for n in range(9):
+        ...         y = scale(np.ones(2), n)
+        >>> [warning.category.__name__ for warning in given]
+        ['RecompilationWarning']
+    """
 
 
 class Jitted(LikeFunction):
-    """A function that compiles itself for each signature of its arguments. Made by `jit`."""
+    """A function that compiles itself for each signature of its arguments; made by `reactant.jit`.
+
+    Called inside another compiled function it becomes part of that program. It can be copied, pickled and bound as a
+    method as the function below can.
+
+    Attributes:
+        function: the function that is compiled.
+        options: its `CompileOptions`.
+
+    Example:
+        >>> double = reactant.jit(lambda x: 2.0 * x)
+        >>> double(np.arange(3.0))
+        array([0., 2., 4.])
+        >>> double(np.arange(2.0)).shape, double.cache_size()
+        ((2,), 2)
+    """
 
     __name__: str
     told: Told | None = None
@@ -135,9 +164,24 @@ class Jitted(LikeFunction):
         return self if instance is None else functools.partial(self, instance)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
-        """The program for these arguments, before XLA: text, operation counts, cost, `compile()`.
+        """The program for some arguments, before XLA.
 
-        `jax.ShapeDtypeStruct`s stand for arrays of NumPy's, or with a `sharding` for device arrays."""
+        Args:
+            args: the arguments of a call, which are not changed. A `jax.ShapeDtypeStruct` describes a NumPy array that
+                does not exist yet, one with a `sharding` a device array.
+            kwargs: arguments by name.
+
+        Returns:
+            A `Lowered`, which has its text, operation counts, cost, and `compile()`.
+
+        Raises:
+            ReactantError: where the function cannot be compiled.
+
+        Example:
+            >>> lowered = reactant.jit(lambda x: x @ x + (x @ x).T).lower(np.ones((4, 4)))
+            >>> lowered.operations()["stablehlo.dot_general"]
+            1
+        """
         if (found := self._by_jax(args, kwargs)) is not None:
             return found.lower(*args, **kwargs)
         key, _ = self._sign(args, kwargs, described=True)
@@ -170,7 +214,7 @@ class Jitted(LikeFunction):
         self.told = Told(arguments, results, tuple(self._parameters))
 
     def cache_size(self) -> int:
-        """Number of signatures compiled so far."""
+        """The number of signatures compiled so far."""
         return len(self._entries)
 
     def clear_cache(self) -> None:

@@ -21,7 +21,17 @@ SESSION = Session()
 
 
 def is_tracing() -> bool:
-    """Whether the calling code is being traced."""
+    """Whether the code that runs now is being traced, so that arrays are proxies without values.
+
+    Returns:
+        True inside a compiled function while it is traced; False when it runs plainly.
+
+    Example:
+        >>> def which():
+        ...     return 1.0 if reactant.is_tracing() else 0.0
+        >>> which(), reactant.jit(which)()
+        (0.0, 1.0)
+    """
     return SESSION.trace is not None
 
 
