@@ -24,20 +24,36 @@ from reactant.support.session import is_tracing
 @remembering_how
 def vmap(function: Callable, in_axes: Axes = 0, out_axes: Axes = 0, axis_size: int | None = None, *,
          options: CompileOptions | None = None, **changes: Any) -> Callable:
-    """A function that applies `function` to every element of a batch: `out[k] = function(x[k], ...)`, as one program.
-
-    in_axes: the dimension of the arguments that runs over the batch: an int for all positional arguments, or a tuple
-        with one entry each: an int (negative ones count from the end), None for an argument that is the same for all
-        elements, or a list, tuple or dict of such for a nested argument. Keyword arguments are mapped along 0.
-    out_axes: where the batch goes in the results, in the same way; None for a result that does not depend on it.
-    axis_size: the size of the batch; needed where no argument is mapped.
+    """A function of one element as a function of a batch: `out[k] = function(x[k], ...)`, as one program.
 
     NumPy functions may write into mapped arguments: the caller's arrays then hold what each element's call has written.
-    JAX functions are mapped by `jax.vmap` and compiled by us. Other keyword arguments are fields of `CompileOptions`.
+    JAX functions are mapped by `jax.vmap` and compiled by us.
 
-    Raises `ValueError` where sizes differ, an axis does not exist, or a result said to be the same for all is not;
-    `UnsupportedError` for a function that writes into something that is not mapped, or that changes a list, dict or
-    object among its arguments.
+    Args:
+        function: a NumPy or JAX function of one element.
+        in_axes: the dimension of the arguments that runs over the batch: an int for all positional arguments, or a
+            tuple with one entry each: an int (negative ones count from the end), None for an argument that is the same
+            for all elements, or a list, tuple or dict of such for a nested argument. Keyword arguments are mapped along
+            0.
+        out_axes: where the batch goes in the results, in the same way; None for a result that does not depend on it.
+        axis_size: the size of the batch; needed where no argument is mapped.
+        options: how to compile; the defaults when None.
+        changes: fields of `CompileOptions` by name.
+
+    Returns:
+        A compiled function of the batch.
+
+    Raises:
+        ValueError: at the call, where sizes differ, an axis does not exist, or a result said to be the same for all is
+            not.
+        UnsupportedError: at the call, for a function that writes into something that is not mapped, or that changes a
+            list, dict or object among its arguments.
+
+    Example:
+        >>> def at_least(a, b):
+        ...     return a.mean() if a.mean() > b else b
+        >>> reactant.vmap(at_least, in_axes=(0, None))(np.array([[1.0, 3.0], [0.0, 0.0]]), 1.0)
+        array([2., 1.])
     """
     chosen = (options or CompileOptions()).with_(**changes)
     if not callable(function):

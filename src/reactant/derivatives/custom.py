@@ -99,14 +99,34 @@ class CustomDerivative:
 
 def custom_derivative(function: Callable | None = None, *, jvp: Callable | None = None,
                       vjp: Callable | None = None) -> Any:
-    """A function whose derivative is said, not derived.
+    """A function whose derivative is stated, not derived.
 
-    jvp(arguments, tangents) gives (outputs, tangents of the outputs), for forward mode. vjp(arguments, outputs,
-    cotangents) gives a tuple of cotangents, one for each argument, for reverse mode; without it the transpose of `jvp`
-    is taken. Derivatives of higher order differentiate the rules. Arguments and results may be structures of arrays.
+    Usable as a decorator; `f.jvp` and `f.vjp` are decorators of rules that come later. Derivatives of higher order
+    differentiate the rules. What the function and its rules need has to be among the arguments, and the function must
+    not write into them.
 
-    Usable as a decorator; `f.jvp` and `f.vjp` are decorators of rules that come later. What the function and its rules
-    need has to be among the arguments, and the function must not write into them.
+    Args:
+        function: what has the derivative; None makes a decorator.
+        jvp: `jvp(arguments, tangents)` gives (outputs, tangents of the outputs), for forward mode.
+        vjp: `vjp(arguments, outputs, cotangents)` gives a tuple of cotangents, one for each argument, for reverse mode;
+            without it the transpose of `jvp` is taken.
+
+    Returns:
+        A function like `function`; arguments and results may be structures of arrays.
+
+    Raises:
+        NotDifferentiable: in forward mode, where there is a `vjp` rule alone.
+        UnsupportedError: at the call, where the function writes into arrays from outside.
+
+    Example:
+        >>> @reactant.custom_derivative
+        ... def clipped(x):
+        ...     return np.clip(x, 0.0, 1.0)
+        >>> @clipped.vjp
+        ... def straight_through(arguments, outputs, cotangents):
+        ...     return (cotangents,)
+        >>> reactant.grad(lambda x: np.sum(clipped(x)))(np.array([-1.0, 0.5]))
+        array([1., 1.])
     """
     if function is None:
         return lambda f: CustomDerivative(f, jvp, vjp)

@@ -127,18 +127,41 @@ def _scalar_result(made: Outlined, value: Any, holomorphic: bool = False) -> lis
 def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
          argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
          memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
-    """The gradient of a function that returns one real number, in its arguments `argnums` (the first unless said).
+    """The gradient of a function that returns one real number, as a function of the same arguments.
 
-    The gradient has the structure of the argument (arrays, lists, dicts, dataclasses...), with None for parts that
-    cannot vary (None, strings, functions, integer attributes of objects); several `argnums` give a tuple.
-    argnames: the arguments by name; one name gives its gradient, several a dict of them.
-    has_aux: the function returns (value, aux); so does the gradient function.
-    checkpoint: what is kept of the turns of a loop: "all", every m-th state (an int), "sqrt", or "binomial".
-    memory_budget: bytes ("256MB", or an int) that what loops keep has to fit in; picks the fastest way that does.
-    holomorphic: the function takes complex numbers and returns one, and is holomorphic; gives its complex derivative.
+    Works inside compiled functions and on other derivatives, to any order.
 
-    Works inside compiled functions and on other derivatives. Raises `TypeError` for integer arguments, and
-    `NotDifferentiable`, which names the line, where an operation has no derivative.
+    Args:
+        function: a NumPy or JAX function, or a compiled one, that returns one float (or a 0-d array).
+        argnums: positions of the arguments that vary: one, or several for a tuple of gradients; the first when None.
+        has_aux: the function returns (value, aux), and the gradient function (gradient, aux).
+        argnames: the arguments that vary by name: one, or several for a dict of gradients. Not with `argnums`.
+        checkpoint: which states of a loop are kept for the reverse sweep: "all", every m-th (an int), "sqrt" (as many
+            as there are iterations between two), or "binomial" (a number logarithmic in the trip count).
+        memory_budget: bytes ("256MB", or an int) that the kept states have to fit in; picks the fastest policy that
+            does.
+        holomorphic: the function takes complex numbers, returns one, and is holomorphic: gives its complex derivative.
+
+    Returns:
+        A function that gives the gradient, of the structure, shapes and dtypes of the argument (arrays, lists, dicts,
+        dataclasses...), with None for parts that cannot vary (None, strings, functions, integer attributes of objects).
+        For complex z = x + iy it is df/dx - i df/dy, jax's convention.
+
+    Raises:
+        TypeError: at the call, where an argument that varies is an integer or the function returns anything else.
+        NotDifferentiable: at the call, where an operation has no derivative; the text names the line.
+
+    Example:
+        >>> def energy(x):
+        ...     return np.sum(x ** 2) / 2
+        >>> reactant.grad(energy)(np.arange(3.0))
+        array([0., 1., 2.])
+        >>> reactant.grad(lambda a, b: a * np.sin(b), argnames=("a", "b"))(2.0, 0.0)
+        {'a': np.float64(0.0), 'b': np.float64(2.0)}
+
+    Source:
+        Reverse mode on the simplified program; checkpoints after Griewank and Walther, *Algorithm 799: revolve*, ACM
+        Transactions on Mathematical Software 26, 2000.
     """
     return Derivative(function, argnums, argnames, has_aux, False, Policy.of(checkpoint, memory_budget), holomorphic)
 
@@ -147,5 +170,27 @@ def grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux
 def value_and_grad(function: Callable, argnums: int | Sequence[int] | None = None, has_aux: bool = False, *,
                    argnames: str | Sequence[str] | None = None, checkpoint: str | int | None = None,
                    memory_budget: str | int | None = None, holomorphic: bool = False) -> Derivative:
-    """As `grad`, but gives (what the function returns, gradient)."""
+    """The value and the gradient of a function that returns one real number, by one program.
+
+    Args:
+        function: a NumPy or JAX function, or a compiled one, that returns one float (or a 0-d array).
+        argnums: positions of the arguments that vary, as in `grad`.
+        has_aux: the function returns (value, aux); this is then what stands in the place of the value.
+        argnames: the arguments that vary by name, as in `grad`.
+        checkpoint: which states of a loop are kept, as in `grad`.
+        memory_budget: bytes that they have to fit in, as in `grad`.
+        holomorphic: the function is a holomorphic one of complex numbers, as in `grad`.
+
+    Returns:
+        A function that gives (what `function` returns, gradient).
+
+    Raises:
+        TypeError: at the call, as `grad`.
+        NotDifferentiable: at the call, as `grad`.
+
+    Example:
+        >>> value, gradient = reactant.value_and_grad(lambda x: np.prod(x))(np.array([2.0, 3.0]))
+        >>> float(value), gradient
+        (6.0, array([3., 2.]))
+    """
     return Derivative(function, argnums, argnames, has_aux, True, Policy.of(checkpoint, memory_budget), holomorphic)

@@ -163,18 +163,42 @@ def _as_tensor(value: ir.Value, like: Any) -> Tensor:
 def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mode: str = "auto",
              sparse: bool | str = False, *, argnames: str | Sequence[str] | None = None, has_aux: bool = False,
              holomorphic: bool = False) -> Jacobian | SparseJacobian:
-    """The matrix of all derivatives of a function of real arrays: shape (*output.shape, *input.shape).
+    """The matrix of all derivatives of a function of real arrays, as a function of the same arguments.
 
-    Where the argument or the output has several arrays, the result has the structure of the output with, at each of
-    its leaves, that of the argument; several `argnums` give a tuple, several `argnames` a dict. All columns (rows) are
-    computed at once, by one program with another dimension.
-    has_aux: the function returns (value, aux), and the result is (matrix, aux).
-    mode: "forward" has one direction for each element of the input, "reverse" one for each of the output, "auto" takes
-    fewer.
-    sparse: give a `scipy.sparse.csr_array`, (output.size, input.size). Which entries can differ from zero is read off
-    the program (and the integer arguments); columns that share no row are one direction. "dense": an array, computed
-    in the same way. One argument and one output; not inside compiled functions.
-    holomorphic: the function is a holomorphic one of complex arrays; gives its complex derivatives.
+    All columns (or rows) are computed at once, by one program with another dimension.
+
+    Args:
+        function: a NumPy or JAX function, or a compiled one, that returns arrays.
+        argnums: positions of the arguments that vary: one, or several for a tuple; the first when None.
+        mode: "forward" has one direction for each element of the input, "reverse" one for each of the output, "auto"
+            takes fewer.
+        sparse: True for a `scipy.sparse.csr_array` of shape (output.size, input.size). Which entries can differ from
+            zero is read off the program (and the integer arguments); columns without a common row are one direction.
+            "dense": an array, computed in the same way. One argument and one output; not inside compiled functions.
+        argnames: the arguments that vary by name: one, or several for a dict. Not with `argnums`.
+        has_aux: the function returns (value, aux), and the result is (matrix, aux).
+        holomorphic: the function is a holomorphic one of complex arrays; gives its complex derivatives.
+
+    Returns:
+        A function that gives arrays of shape `(*output.shape, *input.shape)`. Where the argument or the output has
+        several arrays, the result has the structure of the output with, at each of its leaves, that of the argument.
+
+    Raises:
+        ValueError: for another `mode` or `sparse`.
+        TypeError: at the call, for arguments and outputs that are not real (complex where `holomorphic`).
+        NotDifferentiable: at the call, where an operation has no derivative.
+
+    Example:
+        >>> reactant.jacobian(np.cumsum)(np.arange(3.0))
+        array([[1., 0., 0.],
+               [1., 1., 0.],
+               [1., 1., 1.]])
+        >>> reactant.jacobian(lambda u: u[1:] * u[:-1], sparse=True)(np.arange(1.0, 1001.0)).nnz
+        1998
+
+    Source:
+        Sparse matrices: Curtis, Powell and Reid, *On the estimation of sparse Jacobian matrices*, IMA Journal of
+        Applied Mathematics 13, 1974.
     """
     return _matrix(function, argnums, argnames, mode, sparse, has_aux, holomorphic)
 
@@ -183,8 +207,28 @@ def jacobian(function: Callable, argnums: int | Sequence[int] | None = None, mod
 def hessian(function: Callable, argnums: int | Sequence[int] | None = None, sparse: bool | str = False, *,
             argnames: str | Sequence[str] | None = None, has_aux: bool = False, holomorphic: bool = False
             ) -> Jacobian | SparseJacobian:
-    """The matrix of second derivatives of a function that returns one real number, forward over reverse. `argnums`,
-    `argnames`, `sparse`, `has_aux` and `holomorphic` as in `jacobian`."""
+    """The matrix of second derivatives of a function that returns one real number: forward over reverse mode.
+
+    Args:
+        function: a NumPy or JAX function, or a compiled one, that returns one real number.
+        argnums: positions of the arguments that vary: one, or several for a tuple; the first when None.
+        sparse: True or "dense", as in `jacobian`.
+        argnames: the arguments that vary by name, as in `jacobian`.
+        has_aux: the function returns (value, aux), and the result is (matrix, aux).
+        holomorphic: the function is a holomorphic one of complex arrays.
+
+    Returns:
+        A function that gives arrays of shape `(*input.shape, *input.shape)`.
+
+    Raises:
+        TypeError: at the call, as `jacobian`.
+        NotDifferentiable: at the call, where an operation has no derivative.
+
+    Example:
+        >>> reactant.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+        array([[4., 2.],
+               [2., 0.]])
+    """
     gradient = grad(function, argnums, has_aux, argnames=argnames, holomorphic=holomorphic)
     return _matrix(gradient, argnums, argnames, "forward", sparse, has_aux, holomorphic)
 

@@ -36,11 +36,29 @@ def _jvp_entry(function: Any, has_aux: bool) -> Jitted:
 
 def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False,
         **kwargs: Any) -> tuple:
-    """(outputs, J t): the derivative of `function(*primals, **kwargs)` along `tangents`, one for each argument.
+    """The outputs of a function and their derivative along a direction, J t: forward mode.
 
-    A tangent of None (or of dtype float0, as JAX has it) holds its argument constant. Outputs of a function that writes
-    into its arguments are (result, final contents of the written arguments). Integer outputs have tangent 0.0.
-    has_aux: the function returns (value, aux), and the result is (outputs, J t, aux).
+    Args:
+        function: a NumPy or JAX function, or a compiled one.
+        primals: its positional arguments.
+        tangents: a direction for each of them, of its structure and shapes. None, or jax's dtype float0, holds it
+            constant.
+        has_aux: the function returns (value, aux).
+        kwargs: its arguments by name, which are constant.
+
+    Returns:
+        (outputs, J t), and aux as a third where `has_aux`. Outputs of a function that writes into its arguments are
+        (result, final contents of the written arguments). Integer outputs have tangent 0.0.
+
+    Raises:
+        ReactantError: where there are more or fewer tangents than arguments.
+        TypeError: for a tangent of an argument that cannot vary.
+        NotDifferentiable: where an operation has no derivative.
+
+    Example:
+        >>> outputs, moved = reactant.jvp(lambda x: x ** 3, (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+        >>> outputs, moved
+        (array([1., 8.]), array([3., 0.]))
     """
     if len(primals) != len(tangents):
         raise ReactantError(f"jvp got {len(primals)} arguments and {len(tangents)} tangents.")
@@ -63,11 +81,30 @@ def floating(tree: Any) -> Any:
 
 def vjp(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None, has_aux: bool = False,
         **kwargs: Any) -> tuple:
-    """(outputs, pullback): `pullback(g)`, for `g` like the outputs, gives g^T J as a tuple, one for each argument.
+    """The outputs of a function, and a pullback g -> g^T J: reverse mode.
 
-    argnums: which arguments (all when None; one when an int, which gives no tuple). The pullback reads what the
-    function left for it, and does not run it again. A cotangent of None is zero.
-    has_aux: the function returns (value, aux), and the result is (outputs, pullback, aux).
+    The pullback reads what the function left for it, and does not run it again.
+
+    Args:
+        function: a NumPy or JAX function, or a compiled one.
+        primals: its positional arguments.
+        argnums: positions of the arguments that vary; all when None. One int gives no tuple.
+        has_aux: the function returns (value, aux).
+        kwargs: its arguments by name, which are constant.
+
+    Returns:
+        (outputs, pullback), and aux as a third where `has_aux`. `pullback(g)`, for `g` of the structure and shapes of
+        the outputs (None is zero), gives a tuple with the cotangent of each argument. Outputs of a function that writes
+        into its arguments are (result, final contents of the written arguments).
+
+    Raises:
+        TypeError: for an argument that cannot vary.
+        NotDifferentiable: where an operation has no derivative.
+
+    Example:
+        >>> outputs, pullback = reactant.vjp(lambda x, y: x * y, np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+        >>> pullback(np.ones(2))
+        (array([3., 4.]), array([1., 2.]))
     """
     numbers = tuple(range(len(primals))) if argnums is None else numbers_of(argnums, primals)
 
@@ -87,10 +124,29 @@ def _with_aux(outputs: tuple[Any, Any], linear: Callable, has_aux: bool) -> tupl
 
 def linearize(function: Callable, *primals: Any, argnums: int | Sequence[int] | None = None, has_aux: bool = False,
               **kwargs: Any) -> tuple:
-    """(outputs, push): `push(*tangents)` gives J t for one tangent for each argument, as often as it is called.
+    """The outputs of a function, and its derivative as a linear function of tangents, t -> J t.
 
-    argnums: which arguments (all when None). What does not depend on the tangents is computed once.
-    has_aux: the function returns (value, aux), and the result is (outputs, push, aux).
+    What does not depend on the tangents is computed once.
+
+    Args:
+        function: a NumPy or JAX function, or a compiled one.
+        primals: its positional arguments.
+        argnums: positions of the arguments that vary; all when None.
+        has_aux: the function returns (value, aux).
+        kwargs: its arguments by name, which are constant.
+
+    Returns:
+        (outputs, push), and aux as a third where `has_aux`. `push(*tangents)` takes one tangent for each argument, as
+        often as it is called.
+
+    Raises:
+        TypeError: for an argument that cannot vary.
+        NotDifferentiable: where an operation has no derivative.
+
+    Example:
+        >>> outputs, push = reactant.linearize(np.square, np.array([1.0, 3.0]))
+        >>> push(np.array([1.0, 0.0])), push(np.array([0.0, 1.0]))
+        (array([2., 0.]), array([0., 6.]))
     """
     numbers = tuple(range(len(primals))) if argnums is None else numbers_of(argnums, primals)
     if is_tracing():
@@ -107,9 +163,30 @@ def _split(function: Any, numbers: tuple[int, ...], mode: str, has_aux: bool) ->
 
 def hvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False,
         **kwargs: Any) -> Any:
-    """The Hessian of `function(*primals, **kwargs)` times a vector, without the Hessian: the gradient in the arguments
-    that have a tangent other than None, moved along `tangents`. One such argument gives its product, several a tuple.
-    has_aux: the function returns (value, aux), and the result is (product, aux)."""
+    """The Hessian of a function times a vector, without the Hessian: forward over reverse mode.
+
+    Args:
+        function: a NumPy or JAX function, or a compiled one, that returns one real number.
+        primals: its positional arguments.
+        tangents: a direction for each of them, of its structure and shapes; None for arguments that do not vary.
+        has_aux: the function returns (value, aux).
+        kwargs: its arguments by name, which are constant.
+
+    Returns:
+        The product, like the argument that has a tangent (a tuple where several have one); (product, aux) where
+        `has_aux`.
+
+    Raises:
+        TypeError: for an argument that cannot vary.
+        NotDifferentiable: where an operation has no derivative.
+
+    Example:
+        >>> reactant.hvp(lambda x: np.sum(x ** 3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+        array([ 6., 12.])
+
+    Source:
+        Pearlmutter, *Fast exact multiplication by the Hessian*, Neural Computation 6, 1994.
+    """
     tangents = _none_for_float0(tangents)
     numbers = tuple(n for n, t in enumerate(tangents) if t is not None)
     _, result, *aux = jvp(_gradient_of(function, numbers, has_aux), primals, tangents, has_aux=has_aux, **kwargs)
