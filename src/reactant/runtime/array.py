@@ -34,7 +34,17 @@ READ_ONLY = ("assignment destination is read-only: a part of a complex array, a 
 
 
 class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array on a device that speaks NumPy; see `reactant.array`, which makes one."""
+    """An array on a device that behaves as NumPy's arrays do; made by `reactant.array`.
+
+    Operators, NumPy functions, indexing, views that share elements, item assignment and the methods and attributes of
+    `numpy.ndarray` give what they give for NumPy's arrays, dtypes included. Single elements come as NumPy scalars. What
+    follows is what NumPy's arrays do not have, or have otherwise.
+
+    Example:
+        >>> x = reactant.array(np.arange(6.0).reshape(2, 3))
+        >>> x.T[0], np.sum(x, axis=1)
+        (reactant.array([0., 3.]), reactant.array([ 3., 12.]))
+    """
 
     __slots__ = ("__weakref__", "_layout", "_snapshot", "_storage", "_writeable")
     __array_priority__ = 1000.0
@@ -60,8 +70,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def jax(self) -> Array:
-        """The elements as a `jax.Array`: the buffer itself, or a copy of the part that a view shows. Where a dimension
-        does not divide on a mesh, jax has no array that is divided there: it is a copy, undivided, on each device."""
+        """The elements as a `jax.Array`: the buffer itself, or a copy of the part that a view shows.
+
+        Where a dimension does not divide on a mesh, jax has no array that is divided there: it is a copy, undivided, on
+        each device.
+        """
         value = self._storage.current()
         if self._layout is None and self._storage.rests is None:
             return value
@@ -90,7 +103,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def sharding(self) -> Sharding:
-        """How the elements lie on the devices."""
+        """How the elements lie on the devices: a `jax.sharding.Sharding`."""
         return self.buffer.sharding
 
     @property
@@ -113,7 +126,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def device(self) -> Device:
-        """Where the buffer is; its sharding, as jax has it, where it is on several devices."""
+        """The device of the buffer; its sharding, as jax has it, where it is on several devices."""
         return self._storage.current().device
 
     @property
@@ -134,7 +147,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def real(self) -> DeviceArray:
-        """The real part; a read-only copy where the array is complex (assign with `x.real = ...`)."""
+        """The real part; of a complex array a read-only copy (assign with `x.real = ...`)."""
         return self if self.dtype.kind != "c" else self._read_only(np.real)
 
     @real.setter
@@ -201,21 +214,26 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether some elements are in other processes: NumPy cannot have them without `gather`."""
+        """Whether some elements are in other processes, so that NumPy cannot have them without `gather`."""
         return not shards.is_here(self._storage.current())
 
     def gather(self) -> np.ndarray:
-        """All elements as a read-only ndarray. Where some are in other processes, all of these have to call it, and
-        each gets all elements.
+        """All elements as a read-only ndarray.
 
-            x = reactant.array(np.arange(8.0), sharding=reactant.mesh(x=jax.device_count()).sharding("x"))
-            x.gather()
+        Where some are in other processes, all of these have to call it, and each gets all elements.
+
+        Returns:
+            An ndarray of the shape and dtype of the array; on one device, a CPU, its own memory and not a copy.
+
+        Example:
+            >>> reactant.array(np.arange(3.0), sharding=reactant.mesh(x=1).sharding("x")).gather()
+            array([0., 1., 2.])
         """
         return self._host() if not self.is_elsewhere else shards.gathered(
             self.buffer, self.shape if self.is_padded else None)
 
     def block_until_ready(self) -> DeviceArray:
-        """Wait until the elements are computed; returns itself."""
+        """The array itself, once its elements are computed."""
         with waiting():
             self._storage.current().block_until_ready()
         return self
@@ -437,12 +455,33 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     # Methods of ndarray; the rest of them come from the table below
 
     def reshape(self, *shape: Any, **options: Any) -> DeviceArray:
-        """A view of another shape where NumPy gives one, else a copy."""
+        """A view of another shape where NumPy gives one, else a copy.
+
+        Args:
+            shape: extents, as one tuple or several ints; one may be -1.
+            options: `order`, as for `numpy.ndarray.reshape`.
+
+        Returns:
+            A `DeviceArray`.
+
+        Raises:
+            ValueError: for a shape of another size.
+        """
         return self._by_shadow(lambda shadow: shadow.reshape(*shape, **options))
 
     def view(self, dtype: Any = None) -> DeviceArray:
-        """Another array object over the same elements. Raises `TypeError` for another dtype: a device has no bytes to
-        show; `reactant.array(np.asarray(x).view(dtype))` is a copy."""
+        """Another array object over the same elements.
+
+        Args:
+            dtype: that of the array, or None.
+
+        Returns:
+            A `DeviceArray` that shares the elements.
+
+        Raises:
+            TypeError: for another dtype: a device has no bytes to show. `reactant.array(np.asarray(x).view(dtype))` is
+                a copy.
+        """
         if dtype is not None and np.dtype(dtype) != self.dtype:
             raise TypeError(f"A device array of {self.dtype} cannot be viewed as {np.dtype(dtype)}. For a copy: "
                             f"reactant.array(np.asarray(x).view(dtype)).")
@@ -469,14 +508,35 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._by_shadow(lambda shadow: shadow.diagonal(*options, **named))
 
     def copy(self, order: str = "C") -> DeviceArray:
-        """An array of its own."""
+        """A copy, on the same device or divided in the same way.
+
+        Args:
+            order: as for `numpy.ndarray.copy`; buffers lie by rows in any case.
+
+        Returns:
+            A `DeviceArray` that shares nothing.
+        """
         if self._layout is None and meshes.spread(self._storage.current()) is not None:
             return DeviceArray(self._storage.current().copy(), self.shape)
         return _put(np.array(self._host()), self.place)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
                copy: bool = True) -> DeviceArray:
-        """The elements converted; itself when `copy` is false and there is nothing to convert."""
+        """The elements converted to another dtype.
+
+        Args:
+            dtype: the dtype wanted.
+            order: as for `numpy.ndarray.astype`; buffers lie by rows in any case.
+            casting: "no", "equiv", "safe", "same_kind" or "unsafe", as for NumPy.
+            subok: without effect.
+            copy: False for the array itself where it has that dtype.
+
+        Returns:
+            A `DeviceArray` of the same shape.
+
+        Raises:
+            TypeError: for a conversion that `casting` does not admit, and for dtypes that no device holds.
+        """
         if not copy and np.dtype(dtype) == self.dtype:
             return self
         made = self._host().astype(dtype, order, casting, subok, True)  # type: ignore[call-overload]
@@ -492,7 +552,14 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         self[...] = value
 
     def to_device(self, device: Device) -> DeviceArray:
-        """A copy on another device (or itself when it is there)."""
+        """The array on another device: a copy, or itself when it is there.
+
+        Args:
+            device: the `jax` of one of `reactant.devices()`.
+
+        Returns:
+            A `DeviceArray`.
+        """
         return self if device == self.device else DeviceArray(jax.device_put(self.jax, device))
 
 
@@ -535,22 +602,35 @@ for _name in ("sort", "partition", "put"):
 
 def array(value: Any, dtype: Any = None, *, device: Device | None = None, copy: bool = True,
           sharding: NamedSharding | None = None, shape: int | Sequence[int] | None = None) -> DeviceArray:
-    """A device array of `value`: an ndarray, a scalar, nested lists, a `jax.Array`, another device array.
+    """A device array of a value: an ndarray, a number, nested lists, a `jax.Array`, another device array.
 
-    dtype: as for `numpy.array`; what NumPy would choose when None, in 64 bits whatever jax's default is.
-    device: one of `reactant.devices()`; jax's default device when None.
-    copy: false to share the buffer of a `jax.Array` or device array that is in the right place already.
-    sharding: how it is divided over the devices of a mesh, `reactant.mesh(x=8).sharding("x")`; any size divides.
-        With a sharding, `value` may also be a `np.memmap`, the path of a `.npy` file, or an array elsewhere that has
-        a shape, a dtype and slices (zarr's, h5py's): of those only the parts of this process's devices are read, each
-        once.
-    shape: of an array that is made part by part: `value` is a function then, which is given a tuple of slices and
-        returns that part. Needs a sharding.
+    Args:
+        value: the elements. With a sharding also a `np.memmap`, the path of a `.npy` file, or an array elsewhere that
+            has a shape, a dtype and slices (zarr's, h5py's): of those only the parts of this process's devices are
+            read, each once. With `shape` a function, which is given a tuple of slices and returns that part.
+        dtype: as for `numpy.array`; what NumPy would choose when None, in 64 bits whatever jax's default is.
+        device: one of `reactant.devices()`, or jax's; jax's default device when None.
+        copy: False to share the buffer of a `jax.Array` or device array that is in the right place already.
+        sharding: how it is divided over a mesh, `reactant.mesh(x=8).sharding("x")`; any size divides.
+        shape: of an array that a function makes part by part.
 
-    Raises `TypeError` for dtypes that no device holds (object, datetime, strings, longdouble), `ShardingError` for a
-    sharding of more dimensions than the array has, and for a part of another shape.
+    Returns:
+        A `DeviceArray`; compiled functions take it where it lies and give such.
 
-        u = reactant.array(np.load("u.npy", mmap_mode="r"), sharding=mesh.sharding("x"))
+    Raises:
+        TypeError: for dtypes that no device holds (object, datetime, strings, longdouble); for a device and a sharding.
+        ShardingError: for a sharding of more dimensions than the array has, and for a part of another shape.
+
+    Example:
+        >>> x = reactant.array(np.arange(4.0))
+        >>> x[1:] *= 10.0
+        >>> x
+        reactant.array([ 0., 10., 20., 30.])
+        >>> type(reactant.jit(lambda x: x + 1.0)(x)).__name__
+        'DeviceArray'
+        >>> rows = reactant.mesh(x=1).sharding("x")
+        >>> reactant.array(lambda part: np.ones((part[0].stop - part[0].start, 3)), shape=(5, 3), sharding=rows).shape
+        (5, 3)
     """
     if sharding is not None or shape is not None:
         return _array_on_mesh(value, dtype, device, copy, sharding, shape)

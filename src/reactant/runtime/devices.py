@@ -8,7 +8,19 @@ from reactant.support.records import dataclass
 
 @dataclass(frozen=True)
 class Device:
-    """One device: `platform` ("cpu", "gpu", "tpu"), its number among those, a name, and jax's own object."""
+    """A device that programs can run on; listed by `reactant.devices`.
+
+    Attributes:
+        platform: "cpu", "gpu" or "tpu".
+        index: its number among those.
+        name: the kind of device, as its driver says.
+        jax: jax's own object.
+
+    Example:
+        >>> device = reactant.devices("cpu")[0]
+        >>> str(device), device.memory_bytes
+        ('cpu:0', None)
+    """
 
     platform: str
     index: int
@@ -22,7 +34,7 @@ class Device:
 
     @property
     def memory_bytes(self) -> int | None:
-        """Memory of the device where the driver tells, else None."""
+        """The memory of the device in bytes, where its driver tells; else None."""
         statistics = self.jax.memory_stats() or {}
         return statistics.get("bytes_limit")
 
@@ -36,9 +48,20 @@ class Device:
 
 
 def devices(platform: str | None = None) -> list[Device]:
-    """The devices of this process, or those of one platform ("cpu" is always there; "gpu" where there is one).
+    """The devices of this process.
 
-    Raises `ValueError` where there is no such platform.
+    Args:
+        platform: "cpu" (always there), "gpu" or "tpu"; None for those of the default platform.
+
+    Returns:
+        A list of `Device`.
+
+    Raises:
+        ValueError: where there is no such platform; the text lists those there are.
+
+    Example:
+        >>> reactant.devices("cpu")[0].platform
+        'cpu'
     """
     try:
         found = jax.devices(platform) if platform else jax.devices()

@@ -23,7 +23,16 @@ Axes = str | None | Sequence[str]
 
 
 class Mesh:
-    """A mesh of devices with named axes. `jax` is jax's own, for functions of jax that take a mesh."""
+    """A mesh of devices with named axes; made by `reactant.mesh`.
+
+    Attributes:
+        jax: the `jax.sharding.Mesh`, for functions of jax that take one.
+
+    Example:
+        >>> mesh = reactant.mesh(x=1, y=1)
+        >>> mesh, mesh.shape, mesh.size
+        (reactant.mesh(x=1, y=1), {'x': 1, 'y': 1}, 1)
+    """
 
     __slots__ = ("jax",)
 
@@ -32,12 +41,12 @@ class Mesh:
 
     @property
     def shape(self) -> dict[str, int]:
-        """How many devices each axis has."""
+        """The number of devices of each axis, a dict by name."""
         return dict(self.jax.shape)
 
     @property
     def size(self) -> int:
-        """How many devices there are."""
+        """The number of devices."""
         return int(self.jax.size)
 
     @property
@@ -47,13 +56,24 @@ class Mesh:
         return found
 
     def sharding(self, *axes: Axes) -> NamedSharding:
-        """How an array is divided: for each dimension the name of an axis, several names, or None; dimensions that are
-        not told are not divided. Raises `ShardingError` where the mesh has no such axis or one is named twice.
+        """A division of an array over the mesh.
 
-            mesh = reactant.mesh(x=4, y=2)
-            mesh.sharding("x", "y")         # rows over 4 devices, columns over 2
-            mesh.sharding(None, ("x", "y"))    # columns over all 8
-            mesh.sharding()                 # all of it on each
+        Args:
+            axes: for each dimension of the array the name of an axis, several names (the one that changes slowest
+                first), or None; dimensions that are not mentioned are not divided.
+
+        Returns:
+            A `jax.sharding.NamedSharding`.
+
+        Raises:
+            ShardingError: where the mesh has no such axis, or one is named twice.
+
+        Example:
+            >>> mesh = reactant.mesh(x=1, y=1)
+            >>> tuple(mesh.sharding("x", "y").spec)             # rows over x, columns over y
+            ('x', 'y')
+            >>> tuple(mesh.sharding(None, ("x", "y")).spec)     # columns over all devices
+            (None, ('x', 'y'))
         """
         return named(self.jax, axes)
 
@@ -68,11 +88,23 @@ class Mesh:
 
 
 def mesh(*, devices: Sequence[Any] | None = None, **sizes: int) -> Mesh:
-    """A mesh of devices, its axes by name and size: `reactant.mesh(x=4, y=2)`.
+    """A mesh of devices with named axes.
 
-    devices: of jax's or of `reactant.devices()`; the first ones of the default platform when None.
+    Args:
+        devices: of jax's or of `reactant.devices()`; the first ones of the default platform when None.
+        sizes: how many devices each axis has, by name: `x=4, y=2`.
 
-    Raises `ShardingError` where there are fewer devices than that, `TypeError` for sizes that are no positive ints.
+    Returns:
+        A `Mesh`; `mesh.sharding("x", "y")` says how an array is divided over it.
+
+    Raises:
+        ShardingError: where there are fewer devices than that; the text says how a CPU counts as several.
+        TypeError: for sizes that are no positive ints, and for no axis.
+
+    Example:
+        >>> mesh = reactant.mesh(x=1)
+        >>> reactant.array(np.zeros((6, 4)), sharding=mesh.sharding("x")).shape
+        (6, 4)
     """
     if not sizes:
         raise TypeError("reactant.mesh takes the sizes of its axes by name: reactant.mesh(x=4, y=2).")
