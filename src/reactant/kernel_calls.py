@@ -24,19 +24,40 @@ from reactant.kernels.ways_in import c, cuda, llvm, numba_cuda
 
 
 def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
-    """A kernel as something to launch: `reactant.kernel(k)[grid, block](*arrays)` compiles that launch and runs it.
+    """A kernel to launch on arrays: `reactant.kernel(k)[grid, block](*arrays)`, in place.
 
-    k: a `numba.cuda.jit` kernel, or one loaded by `reactant.cuda.load` and its kin. Arrays are NumPy or device arrays;
-    what the kernel writes is written into them. Floats are run-time numbers, integers compile-time constants; where
-        one has a third value in launches that are equal otherwise, it is a run-time number from then on (on a CPU).
+    Each launch is compiled, as a tensor program or as native code. Integers among the arguments are constants of the
+    launch; where one has a third value in launches that are equal otherwise, it is a run-time value from then on (on a
+    CPU). Floats are run-time values.
 
-    lower: "tensor" (raise to a tensor program or say why not), "native" (compile for the CPU; on a GPU of NVIDIA's the
-        kernel itself), "auto" (the better).
-    check: report accesses outside arrays, failing assertions and exceptions, with the kernel's line, instead of
-        undefined behaviour or silence.
+    Args:
+        k: a `numba.cuda.jit` kernel, or one loaded by `reactant.cuda.load`, `reactant.c.load` or `reactant.llvm.load`.
+        lower: "tensor" (raise to a tensor program, or say why not), "native" (compile for the CPU; on a GPU of NVIDIA's
+            the kernel itself), "auto" (the better).
+        check: report accesses outside arrays, failing assertions and exceptions, with the kernel's line, where
+            behaviour would be undefined else.
 
-    Raises `TypeError` for anything that is no kernel, `LaunchError` for grids and blocks that no GPU takes,
-    `KernelArgumentError` for arguments that do not fit, `UnsupportedError` for what cannot be compiled.
+    Returns:
+        An object to index with a grid and a block (ints, or tuples of up to three), and to call with NumPy or device
+        arrays and numbers; what the kernel writes is written into them.
+
+    Raises:
+        TypeError: for anything that is no kernel.
+        LaunchError: at the launch, for grids and blocks that no GPU takes.
+        KernelArgumentError: at the launch, for arguments that do not fit.
+        UnsupportedError: at the launch, for what cannot be compiled.
+
+    Example:
+        >>> from numba import cuda
+        >>> @cuda.jit
+        ... def scale(x, factor):
+        ...     i = cuda.grid(1)
+        ...     if i < x.size:
+        ...         x[i] *= factor
+        >>> x = np.arange(5.0)
+        >>> reactant.kernel(scale)[1, 32](x, 2.0)
+        >>> x
+        array([0., 2., 4., 6., 8.])
     """
     if isinstance(k, Launchable):
         return Launchable(k.way_in, lower, check)

@@ -13,14 +13,39 @@ from reactant.kernels.ways_in.module_source import ModuleSource
 def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping[str, object] | Iterable[str] = (),
          include: Sequence[str | os.PathLike] = (), language: str | None = None, options: Sequence[str] = (),
          compiler: str | os.PathLike | None = None, lower: str = "auto", check: bool = False) -> Any:
-    """The functions of a C file (`.c`, `.cpp`, ...) or source text, to be called with arrays.
+    """The functions of a C or C++ file or source text, to be called with arrays.
 
-    Gives a module of functions; with `name`, that function. `module.f(x, y, 3)` runs it on NumPy or device arrays,
-    writing into them, and gives what it returns; inside a compiled function it becomes part of the program. An array
-    argument is a pointer to its first element.
+    Args:
+        source: the path of a file (`.c`, `.cpp`, ...), or source text.
+        name: the function that is wanted; None for all.
+        defines: macros, as a dict or a list of names.
+        include: folders of headers; the file's own folder is one of them.
+        language: "c" or "c++"; None: told from the file's name, C for text.
+        options: further flags for clang.
+        compiler: another clang than that of the `ziglang` package.
+        lower: as for `reactant.kernel`.
+        check: as for `reactant.kernel`.
 
-    language: "c" or "c++"; told from the file's name, C for text. The other arguments are those of
-    `reactant.cuda.load`, as are the errors.
+    Returns:
+        A module of functions, or the one named. `module.f(x, y, 3)` runs it on NumPy or device arrays, writing into
+        them, and gives what it returns; inside a compiled function it becomes part of the program. An array argument is
+        a pointer to its first element.
+
+    Raises:
+        CompilationError: with the compiler's words.
+        FileNotFoundError: for a path that is not there.
+        KeyError: for a function that the source does not have.
+        UnsupportedError: where no clang is installed.
+
+    Example:
+        >>> dot = reactant.c.load('''
+        ... double dot(long n, const double *x, const double *y) {
+        ...     double sum = 0;
+        ...     for (long i = 0; i < n; i++) sum += x[i] * y[i];
+        ...     return sum;
+        ... }''', "dot")
+        >>> float(dot(3, np.arange(3.0), np.ones(3)))
+        3.0
     """
     text, title, folder = clang.read_source(source, (".c", ".h", ".cpp", ".cc", ".cxx", ".hpp"))
     chosen = language or ("c++" if title.endswith((".cpp", ".cc", ".cxx", ".hpp")) else "c")

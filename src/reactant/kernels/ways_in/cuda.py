@@ -26,19 +26,42 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
          include: Sequence[str | os.PathLike] = (), name_expressions: Sequence[str] = (),
          options: Sequence[str] = (), compiler: str | os.PathLike | None = None,
          toolkit: str | os.PathLike | None = None, lower: str = "auto", check: bool = False) -> Any:
-    """The kernels of a CUDA C++ file (`.cu`, `.cuh`, `.cpp`, `.h`) or source text, as objects to launch.
+    """The kernels of a CUDA C++ file or source text, as objects to launch.
 
-    Gives a `Module`; with `name`, the kernel of that name. Launch a kernel by `k[grid, block](arguments)` or, as CuPy
-    does, `k(grid, block, arguments, shared_mem=bytes)`, inside or outside compiled functions.
+    Launched by `k[grid, block](arguments)` or, as CuPy does, `k(grid, block, arguments, shared_mem=bytes)`, inside or
+    outside compiled functions.
 
-    defines: macros, as a dict or a list of names. include: folders of headers (the file's own folder is one of them).
-    name_expressions: instances of templates to compile, such as "axpy<float>". options: further flags for clang.
-    compiler: another clang than that of the `ziglang` package. toolkit: the folder of a CUDA toolkit whose headers are
-    used instead of ours (then `compiler` has to be named too).
-    lower, check: as for `reactant.kernel`.
+    Args:
+        source: the path of a file (`.cu`, `.cuh`, `.cpp`, `.h`), or source text.
+        name: the kernel that is wanted; None for all.
+        defines: macros, as a dict or a list of names.
+        include: folders of headers; the file's own folder is one of them.
+        name_expressions: instances of templates to compile, such as "axpy<float>".
+        options: further flags for clang.
+        compiler: another clang than that of the `ziglang` package.
+        toolkit: the folder of a CUDA toolkit whose headers are used instead of ours; `compiler` has to be named too.
+        lower: as for `reactant.kernel`.
+        check: as for `reactant.kernel`.
 
-    Raises `CompilationError` with the compiler's words, `FileNotFoundError`, `UnsupportedError` where no clang is
-    installed, `KeyError` for a kernel that the source does not have.
+    Returns:
+        A `Module` of kernels, or the one named.
+
+    Raises:
+        CompilationError: with the compiler's words.
+        FileNotFoundError: for a path that is not there.
+        KeyError: for a kernel that the source does not have.
+        UnsupportedError: where no clang is installed.
+
+    Example:
+        >>> axpy = reactant.cuda.load('''
+        ... extern "C" __global__ void axpy(int n, float a, const float *x, float *y) {
+        ...     int i = blockIdx.x * blockDim.x + threadIdx.x;
+        ...     if (i < n) y[i] += a * x[i];
+        ... }''', "axpy")
+        >>> x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+        >>> axpy[1, 32](4, 2.0, x, y)
+        >>> y
+        array([1., 3., 5., 7.], dtype=float32)
     """
     text, title, folder = clang.read_source(source, (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".c"))
     folders = [*([folder] if folder else []), *([include] if isinstance(include, (str, os.PathLike)) else include)]
@@ -63,8 +86,19 @@ def _plain(name: str) -> str:
 class Module(NamedFunctions):
     """The kernels of one source: `module.name`, `module["space::name"]`, `module["name<float>"]`.
 
-    variables: the current content of its `__constant__` and `__device__` variables, by name; write into these arrays to
-        set them. A launch may replace them: `module.k[grid, block](x, coefficients=c)`.
+    Attributes:
+        variables: the content of its `__constant__` and `__device__` variables, arrays by name; write into them to set
+            them. A launch may replace them: `module.k[grid, block](x, coefficients=c)`.
+
+    Example:
+        >>> module = reactant.cuda.load('''
+        ... __constant__ int step[1] = {1};
+        ... extern "C" __global__ void count(int *x) { x[threadIdx.x] += step[0]; }''')
+        >>> x = np.zeros(3, np.int32)
+        >>> module.variables["step"][:] = 5
+        >>> module.count[1, 3](x)
+        >>> x
+        array([5, 5, 5], dtype=int32)
     """
 
     def __init__(self, source: ModuleSource, lower: str = "auto", check: bool = False,
@@ -101,7 +135,17 @@ class Module(NamedFunctions):
         return matches[0]
 
     def get_function(self, name: str) -> Launchable:
-        """A kernel by name, as CuPy's `RawModule` has it."""
+        """A kernel by name, as CuPy's `RawModule` has it.
+
+        Args:
+            name: its name, with namespace and template arguments where several would fit.
+
+        Returns:
+            The kernel, to launch.
+
+        Raises:
+            KeyError: where no kernel, or several, have the name.
+        """
         return self[name]
 
     def __repr__(self) -> str:

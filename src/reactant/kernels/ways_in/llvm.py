@@ -19,14 +19,33 @@ _KERNEL = re.compile(r'^define [^@\n]*\b(?:ptx_kernel|amdgpu_kernel|spir_kernel)
 
 def load(source: str | bytes | os.PathLike, name: str | None = None, *, lower: str = "auto",
          check: bool = False) -> Any:
-    """The functions of LLVM IR: a `.ll` or `.bc` file, text, or bitcode.
+    """The functions and kernels of LLVM IR: a `.ll` or `.bc` file, text, or bitcode.
 
-    Gives a module of functions; with `name`, that function. Functions are called with arrays for pointers and numbers
-    for numbers; kernels (of the calling convention `ptx_kernel`) are launched: `module.k[grid, block](arguments)`. With
-    debug information in the module, arguments are checked against the types of the source; without, pointers take
-    arrays of any dtype.
+    Args:
+        source: a path, the text, or the bitcode as bytes.
+        name: the function that is wanted; None for all.
+        lower: as for `reactant.kernel`.
+        check: as for `reactant.kernel`.
 
-    Raises `UnsupportedError` with LLVM's words for text that is not LLVM IR, `FileNotFoundError`, `KeyError`.
+    Returns:
+        A module of functions, or the one named. Functions are called with arrays for pointers and numbers for numbers;
+        kernels (of the calling convention `ptx_kernel`) are launched: `module.k[grid, block](arguments)`. With debug
+        information in the module, arguments are checked against the types of the source; without, pointers take arrays
+        of any dtype.
+
+    Raises:
+        UnsupportedError: with LLVM's words, for text that is not LLVM IR.
+        FileNotFoundError: for a path that is not there.
+        KeyError: for a function that the module does not have.
+
+    Example:
+        >>> negate = reactant.llvm.load('''
+        ... define double @negate(double %x) {
+        ...   %y = fneg double %x
+        ...   ret double %y
+        ... }''', "negate")
+        >>> float(negate(2.0))
+        -2.0
     """
     title = "<module>"
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source):

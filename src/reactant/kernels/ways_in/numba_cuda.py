@@ -249,8 +249,25 @@ class _Declared:
 
 @contextlib.contextmanager
 def without_gpu() -> Iterator[None]:
-    """Inside, `@cuda.jit("void(float64[:], ...)")` and its kin note the signature, instead of compiling for a GPU that
-    is not there. Define or import such kernels inside; launch them as any other, inside or after."""
+    """A context in which kernels decorated with a signature are defined without a GPU.
+
+    Inside, `@cuda.jit("void(float64[:], ...)")` and its kin note the signature, instead of compiling for a GPU that is
+    not there. Define or import such kernels inside; launch them as any other, inside or after.
+
+    Returns:
+        A context manager.
+
+    Example:
+        >>> from numba import cuda
+        >>> with reactant.cuda.without_gpu():
+        ...     @cuda.jit("void(float64[:])")
+        ...     def increment(x):
+        ...         x[cuda.grid(1)] += 1.0
+        >>> x = np.zeros(3)
+        >>> reactant.kernel(increment)[1, 3](x)
+        >>> x
+        array([1., 1., 1.])
+    """
     from numba.cuda import dispatcher
     from numba.cuda.core import sigutils
 
