@@ -81,7 +81,15 @@ def where() -> str:
 
 
 class ReactantError(Exception):
-    """Base of every error this package raises on purpose."""
+    """The base of every error that is raised on purpose: a fact, your line, and what to do instead.
+
+    Example:
+        >>> try:
+        ...     reactant.jit(lambda x: np.zeros(int(x.sum())))(np.ones(3))
+        ... except reactant.ReactantError as error:
+        ...     print(type(error).__name__)
+        ConcreteValueNeeded
+    """
 
 
 def unrolled_too_far(error: ReactantError, turns: int) -> ReactantError:
@@ -92,7 +100,21 @@ def unrolled_too_far(error: ReactantError, turns: int) -> ReactantError:
 
 
 class ConcreteValueNeeded(ReactantError, TypeError):
-    """A value known only at run time was used where Python needs a number now (a shape, a list index, `int(x)`)."""
+    """A run-time value was used where Python needs a number now: a shape, a list index, `int(x)`; also a `TypeError`.
+
+    Make the argument that it is computed from static (`static_argnames`), or bound it by a constant, `min(n, 1000)`.
+
+    Example:
+        >>> from functools import partial
+        >>> @partial(reactant.jit, static_argnames="spacing")       # without it, this error
+        ... def grid(spacing):
+        ...     return np.arange(int(1.0 / spacing))
+        >>> grid(0.5)
+        array([0, 1])
+        >>> reactant.jit(lambda spacing: np.arange(int(1.0 / spacing)))(0.5)
+        Traceback (most recent call last):
+        reactant.errors.ConcreteValueNeeded: ...
+    """
 
     def __init__(self, what: str, advice: str = ""):
         super().__init__(f"{what} needs a value that is known while tracing, but it is only known at run time."
@@ -100,7 +122,15 @@ class ConcreteValueNeeded(ReactantError, TypeError):
 
 
 class UnsupportedError(ReactantError, NotImplementedError):
-    """Something NumPy or Python can do and compiled code cannot (yet, or ever); says what to do instead."""
+    """Something that NumPy or Python can do and compiled code cannot; also a `NotImplementedError`.
+
+    The text says what to write instead.
+
+    Example:
+        >>> reactant.jit(lambda x: np.array2string(x))(np.ones(2))
+        Traceback (most recent call last):
+        reactant.errors.UnsupportedError: np.array2string makes text from values, ... Format what it returns...
+    """
 
     def __init__(self, message: str, at: str | None = None):
         super().__init__(message + (where() if at is None else at))
@@ -112,12 +142,30 @@ class UnsupportedAttribute(UnsupportedError, AttributeError):
 
 
 class NotDifferentiable(ReactantError, NotImplementedError):
-    """An op on the way from the arguments to the results has no derivative; names the op and the user's line."""
+    """An operation between the arguments and the results has no derivative; also a `NotImplementedError`.
+
+    The text names the operation and the line.
+
+    Example:
+        >>> rounded = reactant.custom_derivative(lambda x: np.round(x), vjp=lambda x, y, g: (g,))
+        >>> reactant.grad(rounded)(1.2)
+        np.float64(1.0)
+        >>> reactant.jvp(rounded, (1.2,), (1.0,))           # there is no rule for forward mode
+        Traceback (most recent call last):
+        reactant.errors.NotDifferentiable: ...
+    """
 
 
 class LeftToJaxWarning(RuntimeWarning):
-    """A JAX function runs as `jax.jit` runs it, because a pass or XLA failed on our program: a defect of ours. Given
-    once for each function and reason."""
+    """A warning: a JAX function runs as `jax.jit` runs it, since a pass or XLA failed on our program.
+
+    A defect of ours. Given once for each function and reason.
+
+    Example:
+        >>> import warnings
+        >>> warnings.simplefilter("error", reactant.LeftToJaxWarning)       # to find such functions
+        >>> warnings.resetwarnings()
+    """
 
 
 class ListTooLong(ReactantError, MemoryError):
@@ -125,7 +173,20 @@ class ListTooLong(ReactantError, MemoryError):
 
 
 class LeakError(ReactantError, RuntimeError):
-    """A traced value was used outside the call, branch or loop body that made it."""
+    """A traced value was used outside the call, branch or loop that made it; also a `RuntimeError`.
+
+    Return the value, or store it into an array that exists outside.
+
+    Example:
+        >>> kept = []
+        >>> @reactant.jit
+        ... def leak(x):
+        ...     kept.append(x + 1.0)
+        >>> leak(np.ones(2))
+        >>> kept[0] * 2.0
+        Traceback (most recent call last):
+        reactant.errors.LeakError: ...
+    """
 
     def __init__(self, what: str = "A traced value"):
         super().__init__(f"{what} is used outside the compiled call, branch or loop body in which it was made. "
@@ -133,14 +194,40 @@ class LeakError(ReactantError, RuntimeError):
 
 
 class ControlFlowError(ReactantError, TypeError):
-    """Branches or loop iterations that cannot be one compiled program: types or shapes differ, names undefined."""
+    """Branches or loop iterations that cannot be one program; also a `TypeError`.
+
+    Types or shapes of a name differ, or it is bound in one of them alone.
+
+    Example:
+        >>> @reactant.jit
+        ... def positive(x):
+        ...     if x.sum() > 0:
+        ...         y = x
+        ...     else:
+        ...         y = x[1:]
+        ...     return y
+        >>> positive(np.ones(3))
+        Traceback (most recent call last):
+        reactant.errors.ControlFlowError: 'y' has no single type after an `if` that is decided at run time: ...
+    """
 
     def __init__(self, message: str):
         super().__init__(message + where())
 
 
 class ConstantWriteError(ReactantError, ValueError):
-    """A write into an array that was made outside the compiled function and is therefore a constant."""
+    """A write into an array from outside the compiled function, a constant of its program; also a `ValueError`.
+
+    Pass the array as an argument: then the caller sees the write.
+
+    Example:
+        >>> table = np.zeros(2)
+        >>> def remember(x):
+        ...     table[:] = x
+        >>> reactant.jit(remember)(np.ones(2))
+        Traceback (most recent call last):
+        reactant.errors.ConstantWriteError: Compiled code writes into an array that was made outside the function: ...
+    """
 
     def __init__(self, what: str = "an array"):
         super().__init__(f"Compiled code writes into {what} that was made outside the function: it is a constant of "
@@ -152,12 +239,28 @@ class OverlapError(ReactantError):
 
 
 class ShardingError(ReactantError, ValueError):
-    """A mesh or a sharding that cannot be, or arrays on several meshes."""
+    """A mesh or a sharding that cannot be, or arrays on several meshes; also a `ValueError`.
+
+    Example:
+        >>> reactant.mesh(x=10_000)
+        Traceback (most recent call last):
+        reactant.errors.ShardingError: A mesh of 10000 needs 10000 devices; ...
+    """
 
 
 class ClusterError(ReactantError, RuntimeError):
-    """Another process of the program died, raised an error or does not answer; or there are none to join. rank, host:
-    which one, None where it is none."""
+    """Another process of the program died, raised an error or does not answer; or there is none; also a `RuntimeError`.
+
+    Attributes:
+        rank: which process, or None.
+        host: its machine, or None.
+
+    Example:
+        >>> try:
+        ...     reactant.cluster().check()
+        ... except reactant.ClusterError as error:
+        ...     print(f"process {error.rank} on {error.host} is lost")
+    """
 
     def __init__(self, message: str, rank: int | None = None, host: str | None = None):
         super().__init__(message)
@@ -165,8 +268,18 @@ class ClusterError(ReactantError, RuntimeError):
 
 
 class CheckpointError(ReactantError, RuntimeError):
-    """A checkpoint that could not be written, whose writing leaves earlier ones as they are; or one that does not hold
-    what is asked for. rank: the process that failed, None where it is none in particular."""
+    """A checkpoint that could not be written, or does not hold what is asked for; also a `RuntimeError`.
+
+    Earlier checkpoints stay as they are.
+
+    Attributes:
+        rank: the process that failed, or None where it is none in particular.
+
+    Example:
+        >>> reactant.Checkpoints("run2").restore()
+        Traceback (most recent call last):
+        reactant.errors.CheckpointError: There is no checkpoint in ...; there are none.
+    """
 
     def __init__(self, message: str, rank: int | None = None):
         super().__init__(message)
