@@ -46,7 +46,21 @@ class Deviation:
 
 @dataclass
 class Verification:
-    """What `verify` found; true when nothing differs."""
+    """What `reactant.verify` found; true when nothing differs, and printed as a text.
+
+    Attributes:
+        name: the function's name.
+        compared: how many values were compared; an array is one.
+        differences: a list of `path` and `reason` of each that differs.
+        raised: the exception that both runs ended with, or "".
+        largest: of the arrays that agree but not to the last bit, where the largest difference is, and its size; else
+            None.
+
+    Example:
+        >>> found = reactant.verify(lambda x: x + 1.0, np.zeros(3))
+        >>> bool(found), found.compared, found.differences
+        (True, 2, [])
+    """
 
     name: str
     compared: int = 0
@@ -81,14 +95,31 @@ transforms and products of matrices leave as much where the result is near zero.
 
 
 def verify(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Verification:
-    """Run `function` plainly and compiled on copies of the arguments and compare everything the caller can see:
-    results, contents of arguments, and the exception if one is raised.
+    """The plain function compared with the compiled one, on copies of the arguments.
 
+    Everything that the caller can see is compared: results, contents of arguments, and the exception if one is raised.
     Floats agree where they differ by at most `rtol` of the element (raised to 8 units in the last place of smaller
     dtypes), by `atol`, or by 64 units in the last place of the array's largest element (8 of 16-bit floats): near zero,
     that is what rounding leaves of sums and products of the others. NaN equals NaN, and infinities are the same ones,
-    whatever the tolerances. Everything else is compared exactly, dtypes, shapes and types included. The text says
-    "rounding only" where that is all, and which element differs most.
+    whatever the tolerances. All else is compared exactly, dtypes, shapes and types included.
+
+    Args:
+        function: a NumPy or JAX function, or a `reactant.jit` of one.
+        args: its arguments, which stay as they are.
+        rtol: relative difference of an element that is admitted.
+        atol: absolute difference that is admitted.
+        kwargs: arguments by name.
+
+    Returns:
+        A `Verification`, which is true when nothing differs, and prints what does, or which element differs most. That
+        the compiled function raises, where the plain one does not, is a difference like another.
+
+    Example:
+        >>> def standardise(x):
+        ...     x -= x.mean()
+        ...     x /= x.std()
+        >>> reactant.verify(standardise, np.array([1.0, 2.0, 4.0]))
+        standardise: compiled and plain agree (2 values compared...).
     """
     compiled = as_jitted(function)
     if isinstance(compiled, BoundJitted):

@@ -22,8 +22,20 @@ from reactant.support.records import dataclass
 
 @dataclass
 class Bisection:
-    """What `bisect` found; true when nothing differs. `number`: which of `rewrites` it is. `changed_by`: the pass,
-    where no rule is to blame. `difference`: what it makes different."""
+    """What `reactant.bisect` found; true when nothing differs, and printed as a text.
+
+    Attributes:
+        rewrites: how many rewrites a whole run does.
+        difference: what the rewrite makes different, or "".
+        number: which of them it is, from 1.
+        rewrite: the rule, the line, and the operations before and after.
+        changed_by: the pass, where no rule is to blame.
+
+    Example:
+        >>> found = reactant.bisect(lambda x: x * 1.0, np.ones(2))
+        >>> bool(found), found.rewrites
+        (True, 1)
+    """
 
     rewrites: int
     difference: str = ""
@@ -49,10 +61,27 @@ class Bisection:
 
 
 def bisect(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 0.0, **kwargs: Any) -> Bisection:
-    """Find the rewrite which makes the compiled `function(*args, **kwargs)` differ from its traced program by more than
-    the tolerances (as in `reactant.verify`; `rtol` is raised to 8 units in the last place of smaller dtypes).
+    """The rewrite which makes the compiled function differ from its program as traced, by halving.
 
-    The arguments are copied. Errors in tracing are not rewrites: `reactant.verify` compares with plain Python.
+    Errors in tracing are no rewrites: `reactant.verify` compares with plain Python.
+
+    Args:
+        function: a NumPy or JAX function, or a `reactant.jit` of one.
+        args: its arguments, which are copied.
+        rtol: relative tolerance, as in `reactant.verify`; raised to 8 units in the last place of smaller dtypes.
+        atol: absolute tolerance.
+        kwargs: arguments by name.
+
+    Returns:
+        A `Bisection`, which is true when nothing differs, and prints the rule, the line, and the operations before and
+        after.
+
+    Raises:
+        ReactantError: where the function cannot be compiled.
+
+    Example:
+        >>> print(reactant.bisect(lambda x: (2.0 * x.T).T, np.ones((2, 3))))
+        Nothing differs after ... rewrite...
     """
     lowered, arrays = as_jitted(function).lower_call(*copy.deepcopy((args, kwargs)))
     return bisect_module(lowered.original, arrays, passes=pipeline_of(lowered.options), options=lowered.options,

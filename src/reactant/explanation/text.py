@@ -178,12 +178,27 @@ def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[N
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
-    """What compiling `function` for these arguments does: per source line the operations it became, the rules that
-    fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
-    before and after our passes, and where compile time went. Of a program on several devices, what it moves between
-    them: collectives, and their bytes.
+    """An account of what compiling a function for some arguments does.
 
-    Print it, or read its fields."""
+    Args:
+        function: a NumPy or JAX function, a `reactant.jit` of one, or a derivative.
+        args: its arguments, which stay as they are.
+        kwargs: arguments by name.
+
+    Returns:
+        An `Explanation`, to print or to read. For each source line the operations it was traced to and what is left of
+        them, the rules that fired, and the chain of rewrites of each operation; operations, flops and bytes before and
+        after our passes; seconds of tracing, passes and XLA; what became native code; of a program on several devices
+        the collective operations and their bytes.
+
+    Raises:
+        ReactantError: where the function cannot be compiled.
+
+    Example:
+        >>> account = reactant.explain(lambda x: (2.0 * x.T).T, np.ones((2, 3)))
+        >>> account.operations[1] < account.operations[0]
+        True
+    """
     derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
     with following():
         compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()
