@@ -33,8 +33,16 @@ if TYPE_CHECKING:
 
 
 class Loaded:
-    """A StableHLO program as a function of NumPy or device arrays. It can be called from functions that are compiled or
-    differentiated, and compiled or differentiated itself."""
+    """A StableHLO program as a function of NumPy or device arrays; made by `reactant.load`.
+
+    It can be called from functions that are compiled or differentiated, and compiled or differentiated itself. Called
+    with arrays of other shapes or dtypes it raises `TypeError`. Gives the result, or a tuple of several.
+
+    Example:
+        >>> program = reactant.load(reactant.export(lambda x: x + 1.0, np.ones(3)).text())
+        >>> program(np.zeros(3)), program.inputs[0].shape
+        (array([1., 1., 1.]), (3,))
+    """
 
     def __init__(self, body: Body):
         self.body = body
@@ -43,12 +51,12 @@ class Loaded:
 
     @property
     def inputs(self) -> tuple[Array, ...]:
-        """Shape and dtype of each argument."""
+        """The shape and dtype of each argument."""
         return self.body.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        """Shape and dtype of each result."""
+        """The shape and dtype of each result."""
         return self.body.outputs
 
     def _traced(self, *arrays: Any) -> Any:
@@ -67,8 +75,21 @@ class Loaded:
 def load(source: str | bytes | PathLike) -> Loaded:
     """A StableHLO program as a function.
 
-    source: a path to a file, or its content: StableHLO text, MLIR bytecode, or a portable artifact (`bytes`).
-    Raises `InvalidArtifact` (a `ValueError`) where it is not a program with a public @main over static shapes.
+    Args:
+        source: the path of a file, or its content: StableHLO text, MLIR bytecode, or a portable artifact (`bytes`).
+
+    Returns:
+        A `Loaded` function of arrays.
+
+    Raises:
+        InvalidArtifact: a `ValueError`; where it is not a program with a public `@main` over static shapes.
+        TypeError: for anything but a path, text or bytes.
+
+    Example:
+        >>> reactant.export(lambda x: x * 2.0, np.ones(3)).save("double.mlir")
+        >>> double = reactant.load("double.mlir")
+        >>> double(np.arange(3.0)), reactant.grad(lambda x: double(x)[1])(np.ones(3))
+        (array([0., 2., 4.]), array([0., 2., 0.]))
     """
     if not isinstance(source, (str, bytes, PathLike)):
         raise TypeError(f"reactant.load takes a path, StableHLO text or bytes, not {type(source).__name__}.")
@@ -97,9 +118,17 @@ def _close(module: ir.Module, captured: Sequence[np.ndarray]) -> None:
 
 
 class Export:
-    """A compiled function's program for other runtimes. Its arguments are the run-time leaves of the call's arguments
-    in order; its results those of the function, then the final contents of arguments that it writes into, then, of a
-    function with run-time checks, which of them hold (bool): outside of Python nothing raises."""
+    """A compiled function's program for other runtimes; made by `reactant.export`.
+
+    Attributes:
+        module: the StableHLO module, of jaxlib's MLIR bindings.
+
+    Example:
+        >>> made = reactant.export(lambda x: x * x, np.ones(3))
+        >>> made.save("square.mlirbc")
+        >>> len(made.stablehlo()) > 0
+        True
+    """
 
     def __init__(self, lowered: Lowered):
         sig.map_tree(lowered.traced.result, partial(_refuse_part, written=lowered.traced.written))
@@ -114,18 +143,36 @@ class Export:
             cusolver.for_platform(self.module, lowered_for())
 
     def text(self) -> str:
-        """StableHLO text."""
+        """The StableHLO text."""
         with building():
             return str(self.module)
 
     def stablehlo(self, version: str | None = None) -> bytes:
-        """StableHLO's portable artifact, readable by runtimes from `version` ("1.0.0") on; by default the oldest that
-        StableHLO guarantees compatibility with. Raises `ReactantError` where that version cannot express it."""
+        """StableHLO's portable artifact.
+
+        Args:
+            version: the oldest runtime that has to read it, such as "1.0.0"; None: the oldest that StableHLO guarantees
+                compatibility with.
+
+        Returns:
+            The bytes.
+
+        Raises:
+            ReactantError: where that version cannot express it.
+        """
         return stablehlo.artifact(self.module, version)
 
     def jax(self, platforms: Sequence[str] | None = None) -> jax.export.Exported:
-        """A `jax.export` artifact over flat arrays, for some platforms ("cpu", "cuda", "tpu"; default: this one). Its
-        `serialize()` needs the package flatbuffers (`pip install flatbuffers`), its `call` does not."""
+        """A `jax.export` artifact over flat arrays.
+
+        Its `serialize()` needs the package flatbuffers (`pip install flatbuffers`), its `call` does not.
+
+        Args:
+            platforms: "cpu", "cuda", "tpu"; None: this one.
+
+        Returns:
+            A `jax.export.Exported`.
+        """
         with X64():
             return jax.export.export(self._function(), platforms=platforms)(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in self.body.inputs))
@@ -137,7 +184,14 @@ class Export:
         return jax.jit(program)
 
     def saved_model(self, directory: str | PathLike) -> None:
-        """A TensorFlow SavedModel, its signature `f`. Raises `ImportError` where TensorFlow is not installed."""
+        """Write a TensorFlow SavedModel, whose signature is `f`.
+
+        Args:
+            directory: where to.
+
+        Raises:
+            ImportError: where TensorFlow is not installed.
+        """
         try:
             import tensorflow
             from jax.experimental import jax2tf
@@ -150,7 +204,11 @@ class Export:
             tensorflow.saved_model.save(module, str(directory))
 
     def save(self, path: str | PathLike) -> None:
-        """Write the text (`.mlir`) or the portable artifact (any other name)."""
+        """Write the text (`.mlir`) or the portable artifact (any other name).
+
+        Args:
+            path: the file.
+        """
         target = Path(path)
         if target.suffix == ".mlir":
             target.write_text(self.text())
@@ -172,10 +230,28 @@ def _refuse_part(leaf: Any, written: Mapping[int, int]) -> None:
 
 
 def export(function: Callable, /, *args: Any, **kwargs: Any) -> Export:
-    """The optimised program of `function(*args, **kwargs)`, to be written as StableHLO text, a portable artifact, a
-    `jax.export` artifact or a SavedModel. `function`: a NumPy or JAX function, or a `reactant.jit` of one.
-    Arrays that the function closes over become constants. Raises `UnsupportedError` for a program that calls code
-    compiled for this process, and for a function that returns a view of an argument or what is known before it runs.
+    """The optimised program of a function, to be written for other runtimes.
+
+    Its arguments are the run-time leaves of the call's arguments in order; its results those of the function, then the
+    final contents of arguments that it writes into, then, of a function with run-time checks, which of them hold
+    (bool): outside of Python nothing raises. Arrays that the function closes over become constants.
+
+    Args:
+        function: a NumPy or JAX function, or a `reactant.jit` of one.
+        args: arguments for which it is compiled.
+        kwargs: arguments by name.
+
+    Returns:
+        An `Export`, to be written as StableHLO text, a portable artifact, a `jax.export` artifact or a SavedModel.
+
+    Raises:
+        UnsupportedError: for a program that calls code compiled for this process, and for a function that returns a
+            view of an argument, something of run-time size, or what is constant.
+
+    Example:
+        >>> text = reactant.export(lambda x: np.sin(x).sum(), np.ones(4)).text()
+        >>> "stablehlo.sine" in text
+        True
     """
     lowered, _ = as_jitted(function).lower_call(args, kwargs)
     return Export(lowered)

@@ -28,17 +28,20 @@ STATE = "state"
 class Checkpoints:
     """Checkpoints of a program in a directory, which all of its processes see.
 
-    directory: that of `reactant launch --checkpoint DIR` when None. keep: how many complete ones stay, the last ones;
-    None for all.
+    Args:
+        directory: that of `reactant launch --checkpoint DIR` when None.
+        keep: how many complete ones stay, the last ones; None for all.
 
-        saved = reactant.Checkpoints("run1")
-        state = {"u": u, "time": 0.0}
-        if saved.latest is not None:
-            state = saved.restore(state)
-        ...
-        saved.save(step, state)
+    Raises:
+        CheckpointError: where no directory is named, or orbax-checkpoint is not installed.
 
-    Raises `CheckpointError` where no directory is named, or orbax-checkpoint is not installed.
+    Example:
+        >>> saved = reactant.Checkpoints("run1")
+        >>> state = {"u": np.arange(3.0), "time": 0.5}
+        >>> saved.save(10, state)
+        >>> saved.latest, saved.restore(state)["u"]
+        (10, array([0., 1., 2.]))
+        >>> saved.close()
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None, *, keep: int | None = 3) -> None:
@@ -55,12 +58,12 @@ class Checkpoints:
 
     @property
     def latest(self) -> int | None:
-        """The last complete step."""
+        """The last complete step; None where there is none."""
         return self._steps[-1] if self._steps else None
 
     @property
     def steps(self) -> list[int]:
-        """All complete steps, the first ones first."""
+        """All complete steps, in ascending order."""
         return list(self._steps)
 
     def _found(self) -> list[int]:
@@ -68,14 +71,18 @@ class Checkpoints:
         return found
 
     def save(self, step: int, state: Any) -> None:
-        """Write `state` as `step`; returns when it is complete. All processes have to call this.
+        """Write a state as a step; returns when it is complete. All processes have to call this.
 
-        state: arrays of ours, of jax's (keys of `jax.random`, too) and of NumPy's, numbers, bools and strings, in
-            dicts, lists, tuples and whatever else jax takes for a tree. Of arrays on a mesh each process writes what it
-            has, without padding; of all else, which is to be the same in each process, the first one's is written.
+        Args:
+            step: its number.
+            state: arrays of `reactant.array`, of jax (keys of `jax.random`, too) and of NumPy, numbers, bools and
+                strings, in dicts, lists, tuples and whatever else jax takes for a tree. Of arrays on a mesh each
+                process writes what it has, without padding; of all else, which is to be the same in each process, the
+                first one's is written.
 
-        Raises `CheckpointError` for a step that is there, for what cannot be written, and in all processes where one of
-        them fails (its disk is full, say). Earlier checkpoints stay as they are then.
+        Raises:
+            CheckpointError: for a step that is there, for what cannot be written, and in all processes where one of
+                them fails (its disk is full, say). Earlier checkpoints stay as they are then.
         """
         if step in self._steps:
             raise CheckpointError(f"There is a checkpoint of step {step} in {self.directory} already.")
@@ -110,15 +117,21 @@ class Checkpoints:
         checkpoint_files.completed(failure)
 
     def restore(self, like: Any = None, step: int | None = None) -> Any:
-        """The state of a step, of the last one when None.
+        """The state of a step.
 
-        like: a tree of what was saved, whose leaves say how each is wanted: a device array or an array of jax's on the
-            same devices in the same way (what is in it is not looked at), a `jax.ShapeDtypeStruct` with a sharding as
-            an array of jax's, a `NamedSharding` as a device array, all else as it was saved. The mesh may be another
-            one than before. When None, all arrays are of NumPy's and whole, in dicts and lists.
+        Args:
+            like: a tree of what was saved, whose leaves say how each is wanted: a device array or an array of jax's on
+                the same devices in the same way (what is in it is not looked at), a `jax.ShapeDtypeStruct` with a
+                sharding as an array of jax's, a `NamedSharding` as a device array, all else as it was saved. The mesh
+                may be another one than before. When None, all arrays are of NumPy's and whole, in dicts and lists.
+            step: its number; the last one when None.
 
-        Raises `CheckpointError` where there is no such step, and where it holds no such leaf or one of another shape or
-        dtype.
+        Returns:
+            A tree like `like`.
+
+        Raises:
+            CheckpointError: where there is no such step, and where it holds no such leaf or one of another shape or
+                dtype.
         """
         step = self.latest if step is None else step
         if step is None or step not in self._steps:

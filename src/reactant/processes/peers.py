@@ -15,8 +15,20 @@ from reactant.processes.watchdog import Watchdog
 
 
 class Cluster:
-    """The processes of a program. index: which one this is; count: how many there are; hosts: the machine of each;
-    by: who told ("reactant launch", "the environment", "the program", "jax.distributed"; "nobody" where there is one).
+    """The processes of a program; made by `reactant.cluster`.
+
+    Attributes:
+        index: which one this is, from 0.
+        hosts: the machine of each.
+        by: who told: "reactant launch", "the environment", "the program", "jax.distributed"; "nobody" where there is
+            one.
+        checkpoint: the directory of `reactant launch --checkpoint`, or None.
+        attempt: how often the program was started again.
+
+    Example:
+        >>> cluster = reactant.cluster()
+        >>> cluster.index, len(cluster.hosts), cluster.by
+        (0, 1, 'nobody')
     """
 
     def __init__(self, index: int, hosts: tuple[str, ...], by: str, told: joining.Told | None = None,
@@ -28,7 +40,7 @@ class Cluster:
 
     @property
     def count(self) -> int:
-        """How many processes there are."""
+        """The number of processes."""
         return len(self.hosts)
 
     @property
@@ -38,7 +50,7 @@ class Cluster:
 
     @property
     def devices(self) -> tuple[int, ...]:
-        """How many devices each process has. jax starts at this question."""
+        """The number of devices of each process; jax starts at this question."""
         found = Counter(device.process_index for device in jax.devices())
         return tuple(found[rank] for rank in range(self.count))
 
@@ -72,16 +84,23 @@ def cluster(address: str | None = None, *, processes: int | None = None, index: 
     Open MPI, Kubernetes or TPU pods tell, as `jax.distributed.initialize` does. Where nothing is told, there is one
     process, and nothing is joined.
 
-    address, processes, index: host and port of the first process, how many there are, and which one this is, where
-        nobody tells.
-    patience: seconds that one waits for another in an operation between devices (15), after which it is lost.
-    prints: "first" for what the first process prints only, "all".
+    Args:
+        address: host and port of the first process, "host:port", where nobody tells.
+        processes: how many there are, where nobody tells.
+        index: which one this is, where nobody tells.
+        patience: seconds that one waits for another in an operation between devices before that is lost; 15 when None.
+        prints: "first" for what the first process prints only, "all".
 
-    Raises `ClusterError` where the others do not come, and where jax has started before.
+    Returns:
+        A `Cluster`, the same one at each call.
 
-        import reactant
+    Raises:
+        ClusterError: where the others do not come, and where jax has started before.
 
-        print(reactant.cluster())
+    Example:
+        >>> cluster = reactant.cluster()
+        >>> cluster.count, cluster.is_first
+        (1, True)
     """
     with _lock:
         if not _joined:
