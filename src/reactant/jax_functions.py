@@ -27,10 +27,16 @@ if TYPE_CHECKING:
 
 
 class JaxJitted(Jitted):
-    """A JAX function that compiles itself for each signature of its arguments. Made by `jit`.
+    """A JAX function that compiles itself for each signature of its arguments; made by `reactant.jit`.
 
     Takes and returns what `jax.jit` of the function does. Inside JAX's transformations (an argument is a tracer) it is
-    that function; inside traced NumPy code it is imported.
+    that function; inside traced NumPy code it becomes part of the program.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> double = reactant.jit(lambda x: jnp.add(x, x))
+        >>> double(jnp.arange(3)).tolist(), double.eval_shape(jnp.arange(3)).shape, double.reasons
+        ([0, 2, 4], (3,), [])
     """
 
     def __init__(self, function: Callable, options: CompileOptions, **told: Any):
@@ -93,7 +99,15 @@ class JaxJitted(Jitted):
         return entry.run(leaves, args, kwargs)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> JaxLowered:
-        """The program for these arguments (or `jax.ShapeDtypeStruct`s), before XLA."""
+        """The program for some arguments, before XLA.
+
+        Args:
+            args: the arguments of a call, or `jax.ShapeDtypeStruct`.
+            kwargs: arguments by name.
+
+        Returns:
+            What `Jitted.lower` gives.
+        """
         with collecting_later():
             from reactant.calling import compiled_jax
             from reactant.frontends.jax.refusals import CannotImport
@@ -108,12 +122,28 @@ class JaxJitted(Jitted):
             return compiled_jax.LoweredByJax(self.jitted, self._name, str(refused), args, kwargs, self.options)
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Shapes and dtypes of the results, as `jax.ShapeDtypeStruct`s; nothing is computed."""
+        """Shapes and dtypes of the results; nothing is computed.
+
+        Args:
+            args: the arguments of a call, or `jax.ShapeDtypeStruct`.
+            kwargs: arguments by name.
+
+        Returns:
+            A tree like the results, of `jax.ShapeDtypeStruct`.
+        """
         args, kwargs = _plain((args, kwargs))
         return self.jitted.eval_shape(*args, **kwargs)
 
     def trace(self, /, *args: Any, **kwargs: Any) -> Any:
-        """JAX's own stage before lowering (`jaxpr`, `out_info`), as `jax.jit(function).trace` gives it."""
+        """JAX's own stage before lowering.
+
+        Args:
+            args: the arguments of a call, or `jax.ShapeDtypeStruct`.
+            kwargs: arguments by name.
+
+        Returns:
+            What `jax.jit(function).trace` gives, with `jaxpr` and `out_info`.
+        """
         args, kwargs = _plain((args, kwargs))
         return self.jitted.trace(*args, **kwargs)
 

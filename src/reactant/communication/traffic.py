@@ -61,7 +61,18 @@ class Moved:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one run of a program moves between devices."""
+    """What one run of a program moves between devices.
+
+    Attributes:
+        moved: a tuple with the kind, line, count and bytes of collective operations, those that move most first.
+        unknown_loops: loops with collective operations that are counted once, as their trip count is not known.
+        devices: on how many it runs.
+
+    Example:
+        >>> traffic = reactant.jit(lambda x: x + 1.0).lower(np.ones(3)).compile().traffic()
+        >>> traffic.count, traffic.bytes, traffic.by_kind()
+        (0, 0, {})
+    """
 
     moved: tuple[Moved, ...]
     """One for each kind and line, those that move most first."""
@@ -72,7 +83,7 @@ class Traffic:
 
     @property
     def count(self) -> int:
-        """How many collectives run."""
+        """The number of collective operations that run."""
         return sum(m.count for m in self.moved)
 
     @property
@@ -81,7 +92,7 @@ class Traffic:
         return sum(m.bytes for m in self.moved)
 
     def by_kind(self) -> dict[str, tuple[int, int]]:
-        """Kind -> how many run, and their bytes."""
+        """A dict from the kind of operation to how many run, and their bytes."""
         found: dict[str, tuple[int, int]] = {}
         for m in self.moved:
             count, size = found.get(m.kind, (0, 0))
@@ -89,7 +100,7 @@ class Traffic:
         return found
 
     def by_line(self) -> dict[Line | None, tuple[Moved, ...]]:
-        """Line of the program -> its collectives; None for those of which XLA does not know whose they are."""
+        """A dict from lines (file, number) to what moves there; None for what XLA ascribes to no line."""
         return {line: tuple(m for m in self.moved if m.line == line) for line in dict.fromkeys(
             m.line for m in self.moved)}
 

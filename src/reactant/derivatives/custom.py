@@ -29,7 +29,22 @@ from reactant.support.session import is_tracing, quietly
 
 
 class CustomDerivative:
-    """A function with a derivative of the user's. Made by `custom_derivative`."""
+    """A function with a derivative of the user's; made by `reactant.custom_derivative`.
+
+    Attributes:
+        function: the function itself.
+
+    Example:
+        >>> @reactant.custom_derivative
+        ... def softplus(x):
+        ...     return np.log(1.0 + np.exp(x))
+        >>> @softplus.jvp
+        ... def tangent(arguments, tangents):
+        ...     (x,), (t,) = arguments, tangents
+        ...     return softplus(x), t / (1.0 + np.exp(-x))
+        >>> reactant.grad(softplus)(0.0)
+        np.float64(0.5)
+    """
 
     def __init__(self, function: Callable, jvp: Callable | None, vjp: Callable | None):
         if not callable(function):
@@ -38,13 +53,27 @@ class CustomDerivative:
         self.function, self.tangent_rule, self.cotangent_rule = function, jvp, vjp
 
     def jvp(self, rule: Callable) -> Callable:
-        """Decorator of the rule for tangents: `rule(arguments, tangents)` gives (outputs, tangents of the outputs)."""
+        """A decorator of the rule for forward mode.
+
+        Args:
+            rule: `rule(arguments, tangents)` gives (outputs, tangents of the outputs).
+
+        Returns:
+            The rule.
+        """
         self.tangent_rule = rule
         return rule
 
     def vjp(self, rule: Callable) -> Callable:
-        """Decorator of the rule for cotangents: `rule(arguments, outputs, cotangents)` gives a tuple of cotangents, one
-        for each argument (None is zero)."""
+        """A decorator of the rule for reverse mode.
+
+        Args:
+            rule: `rule(arguments, outputs, cotangents)` gives a tuple of cotangents, one for each argument (None is
+                zero).
+
+        Returns:
+            The rule.
+        """
         self.cotangent_rule = rule
         return rule
 

@@ -48,7 +48,25 @@ class Line:
 
 @dataclass
 class Explanation:
-    """The account of one compilation. `str()` gives the text; the fields give the data."""
+    """The account of one compilation; printed as a text. Made by `reactant.explain`.
+
+    Attributes:
+        name: the function's name.
+        lines: a `Line` for each source line: its `place` (file:line), the operations `traced` and `kept`, counts by
+            name, the `rules` that fired, the `chains` of rewrites, what it `moved` between devices and `why`.
+        operations: how many before and after our passes, as are `flops` and `bytes` (of one run, estimated).
+        report: which rules fired, how often, and the seconds that took.
+        times: seconds of `trace`, `passes`, `xla` and `native`.
+        reason: why a JAX function was left to `jax.jit` as it is, or "".
+        native: what was compiled natively, a text for each part.
+        traffic: what one run moves between the devices of a mesh.
+        choice: why its arguments lie there as they do, if that was chosen.
+
+    Example:
+        >>> account = reactant.explain(lambda x: np.log(np.exp(x)) * 1.0, np.ones(3))
+        >>> print(account)
+        <lambda>: ... operations...
+    """
 
     name: str
     lines: list[Line]

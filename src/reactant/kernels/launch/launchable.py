@@ -49,7 +49,21 @@ def _integer(value: Any, what: str, name: str) -> int:
 
 
 class Launchable:
-    """A kernel ready to be launched: `kernel[grid, block](*arguments)`, or `kernel(grid, block, arguments)`."""
+    """A kernel to launch, `kernel[grid, block](*arguments)` or `kernel(grid, block, arguments)`.
+
+    Made by `reactant.kernel` and by `load`.
+
+    The index is a grid and a block (ints, or tuples of up to three), optionally a stream (without meaning here) and the
+    bytes of dynamic shared memory.
+
+    Example:
+        >>> fill = reactant.cuda.load('''
+        ... extern "C" __global__ void fill(double *x, double value) { x[threadIdx.x] = value; }''', "fill")
+        >>> x = np.zeros(3)
+        >>> fill((1,), (2,), (x, 7.0))
+        >>> x
+        array([7., 7., 0.])
+    """
 
     def __init__(self, way_in: WayIn, lower: str = "auto", check: bool = False):
         if lower not in dispatch.PATHS:
@@ -77,7 +91,17 @@ class Launchable:
         return self.configure(grid, block, stream, shared_mem)(*args)
 
     def forall(self, tasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
-        """The kernel over `tasks` threads, as Numba's `forall`."""
+        """The kernel over a number of threads, as Numba's `forall`.
+
+        Args:
+            tasks: the number of threads that there are at least.
+            tpb: threads of a block; up to 256 when 0.
+            stream: without meaning here.
+            sharedmem: bytes of dynamic shared memory.
+
+        Returns:
+            A `Configured` kernel, to call with its arguments.
+        """
         block = tpb or min(256, max(1, tasks))
         return self.configure(max(1, -(-tasks // block)), block, stream, sharedmem)
 
@@ -86,7 +110,16 @@ class Launchable:
 
 
 class Configured:
-    """A kernel with its grid and block; call it with the kernel's arguments."""
+    """A kernel with its grid and block, to call with its arguments.
+
+    Keyword arguments replace the module's `__constant__` and `__device__` variables of these names (CUDA C++).
+
+    Example:
+        >>> fill = reactant.cuda.load('''
+        ... extern "C" __global__ void fill(double *x, double value) { x[threadIdx.x] = value; }''', "fill")
+        >>> print(fill[1, 3].explain(np.zeros(3), 7.0))
+        fill: raised to a tensor program
+    """
 
     def __init__(self, way_in: WayIn, launch: Launch):
         self.way_in, self.launch = way_in, launch
@@ -103,7 +136,15 @@ class Configured:
         return inspection.record_of(self.way_in, self.launch, self.with_variables(arguments, variables))
 
     def explain(self, /, *arguments: Any, **variables: Any) -> str:
-        """Whether the launch is a tensor program or native code, and why."""
+        """Whether the launch is a tensor program or native code, and why.
+
+        Args:
+            arguments: those of a launch, which stay as they are.
+            variables: the module's variables, by name.
+
+        Returns:
+            A text.
+        """
         return inspection.explained(self.way_in, self.launch, self.with_variables(arguments, variables))
 
     def with_variables(self, arguments: tuple, given: dict[str, Any]) -> tuple:
