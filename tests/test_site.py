@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning, and every link inside it leads somewhere; nothing comes from elsewhere."""
+"""The documentation site builds without a warning, its links lead somewhere, and nothing in it comes from elsewhere."""
 import os
 import re
 import subprocess
