@@ -8,6 +8,7 @@ from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.analysis.last_writes import without_last_writes
 from reactant.loopnests.emission.affine import ZERO, number, symbol
 from reactant.loopnests.emission.buffers import NotCompiled
+from reactant.loopnests.emission.by_columns import by_columns
 from reactant.loopnests.emission.compactions import note_compactions
 from reactant.loopnests.emission.control import Compiler
 from reactant.loopnests.emission.elements import Buffer
@@ -37,6 +38,8 @@ def write_function(block: Block, inputs: Sequence[Node], outputs: Sequence[Node]
     without_nan(block)
     without_last_writes(block)
     note_compactions(block)
+    turned = by_columns(block, outputs)
+    outputs = [turned.get(node, node) for node in outputs]
     compiler = Compiler()
     compiler.parallel = parallel
     try:
@@ -89,7 +92,7 @@ def _written(compiler: Compiler, block: Block, inputs: Sequence[Node], outputs: 
             compiler.copy(node, buffer)
     compiler.leave(frame)
     listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
-    text = "\n".join([f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
+    text = "\n".join([*compiler.declared.values(), f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
     return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made, len(lent))
 
 

@@ -21,6 +21,7 @@ cannot be told keep their threads, and get products undivided.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -184,18 +185,31 @@ def _names() -> list[str]:
 
 
 def _of_numpy() -> dict[str, int]:
+    for routine, about_threads in _OWN.items():
+        if found := linked({name: routine.format(name) for name in _names()} | {
+                role: about_threads.format(name) for role, name in _THREADS.items()}):
+            return found | {WIDE: 1}
+    return {}
+
+
+def of_numpy(names: Sequence[str]) -> dict[str, int]:
+    """Where routines are in the library of NumPy's wheels, whose integers are of 64 bits; none unless all are there."""
+    for routine in _OWN:
+        if found := linked({name: routine.format(name) for name in names}):
+            return found | {WIDE: 1}
+    return {}
+
+
+def linked(symbols: Mapping[str, str]) -> dict[str, int]:
+    """Where symbols are of what NumPy's module is linked with, by their keys; none unless all are there."""
     from numpy._core import _multiarray_umath
     try:
         module = ctypes.CDLL(_multiarray_umath.__file__)
     except (OSError, TypeError):
         return {}
-    for routine, about_threads in _OWN.items():
-        names = {name: routine.format(name) for name in _names()} | {
-            role: about_threads.format(name) for role, name in _THREADS.items()}
-        if all(hasattr(module, name) for name in names.values()):
-            return {role: ctypes.cast(getattr(module, name), ctypes.c_void_p).value or 0
-                    for role, name in names.items()} | {WIDE: 1}
-    return {}
+    if not all(hasattr(module, name) for name in symbols.values()):
+        return {}
+    return {key: ctypes.cast(getattr(module, name), ctypes.c_void_p).value or 0 for key, name in symbols.items()}
 
 
 def _of_scipy() -> dict[str, int]:
@@ -204,17 +218,23 @@ def _of_scipy() -> dict[str, int]:
         capsules = cython_blas.__pyx_capi__
     except (ImportError, AttributeError):
         return {}
+    found = of_capsules(capsules, _names())
+    return found | _threads(cython_blas.__file__) if found else {}
+
+
+def of_capsules(capsules: Mapping[str, Any], names: Sequence[str]) -> dict[str, int]:
+    """Where routines are that take numbers by reference, by SciPy's capsules; none unless all are there."""
     name_of, of_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     of_pointer.restype, of_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     found: dict[str, int] = {}
-    for name in _names():
+    for name in names:
         capsule = capsules.get(name)
         signature = name_of(capsule) if capsule is not None else b""
-        if not signature.startswith(b"void (char *") or b"int *" not in signature:
+        if not signature.startswith((b"void (char *", b"void (int *")) or b"int *" not in signature:
             return {}
         found[name] = of_pointer(capsule, signature)
-    return found | _threads(cython_blas.__file__)
+    return found
 
 
 def _threads(path: str) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import blas, bounds, layout, numpy_extremes, numpy_partitions, numpy_sorts, reals
+from reactant.native import blas, bounds, lapack, layout, numpy_extremes, numpy_partitions, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 from reactant.native.roots import note_exchange
@@ -340,7 +340,7 @@ def emit_call(f: Function, op: ir.Operation) -> None:
     if callee.startswith(numpy_partitions.PREFIX):
         _call_partition(f, op, callee)
         return
-    if callee.startswith(blas.PREFIX):
+    if callee.startswith((blas.PREFIX, lapack.PREFIX)):
         _call_blas(f, op, callee)
         return
     if not len(function.regions[0].blocks):

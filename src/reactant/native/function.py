@@ -28,6 +28,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     emission,
     engine,
     kernel,
+    lapack,
     layout,
     mathematics,
     meeting,
@@ -448,6 +449,8 @@ class NativeFunction:
                     common = common | numpy_partitions.addresses()
                 if f"@{blas.PREFIX}" in self._text:
                     common = common | blas.addresses()
+                if f"@{lapack.PREFIX}" in self._text:
+                    common = common | lapack.addresses()
                 self._addresses = engine.load(self._text + self._handler(), self.target,
                                               ("entry", "handler", *[bounds.FAILURE] * self.checked), common)
             return self._addresses

@@ -51,6 +51,8 @@ class Buffers:
         self.free: dict[tuple[Any, int], list[Buffer]] = {}
         self.names = Names()
         self.parallel = True
+        self.declared: dict[str, str] = {}
+        """What is called of other code, and how it is declared."""
         self.held: set[Buffer] = set()
         """Workspace that lasts as long as the block in which it was asked for."""
 

@@ -10,6 +10,7 @@ from reactant.loopnests.analysis.graph import Block, Node, origin
 from reactant.loopnests.emission import compactions, listed
 from reactant.loopnests.emission.affine import ZERO
 from reactant.loopnests.emission.buffers import Frame, NotCompiled
+from reactant.loopnests.emission.by_columns import CALLED
 from reactant.loopnests.emission.carried import Slot, slots_of
 from reactant.loopnests.emission.columns import emit_columns
 from reactant.loopnests.emission.demand import planned
@@ -21,6 +22,7 @@ from reactant.loopnests.emission.loops import Target
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.plan import SMALL, Planner
 from reactant.loopnests.emission.roots import Root, Step
+from reactant.loopnests.emission.routines import emit_routine
 from reactant.loopnests.emission.rows import enter_rows, find_rows, leave_rows, next_row
 from reactant.loopnests.emission.scans import emit_scan
 from reactant.loopnests.emission.scatter import emit_scatter
@@ -152,7 +154,7 @@ class Compiler(Emitter):
         frame = self.frames[-1]
         read = {self.e.storage[n] for n, _ in frame.plan.steps[frame.position].roots[0].reads if n in self.e.storage}
         outputs = {r: self.apart(r, read, destinations) for r in results_to_write(node)}
-        emit_factorization(self, node, outputs)
+        (emit_routine if CALLED in node.attributes else emit_factorization)(self, node, outputs)
         for result, buffer in outputs.items():
             if result.shape:
                 self.e.storage[result] = buffer

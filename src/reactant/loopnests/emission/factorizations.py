@@ -56,10 +56,17 @@ def _routine(target: str) -> str:
 
 def is_small(op: ir.Operation) -> bool:
     """Whether a custom call is one of `ROUTINES`, for matrices that loops are as fast for."""
-    if routine_of(op) is None:
-        return False
-    shapes = [shape_of(v) for v in op.operands]
-    most = LARGEST if size(shapes[0][:-2]) >= lanes_of(dtype_of(op.operands[0])) else LARGEST_ALONE
+    return routine_of(op) is not None and _small([shape_of(v) for v in op.operands], dtype_of(op.operands[0]))
+
+
+def fits(node: Node) -> bool:
+    """The same of a node that is one of LAPACK's routines."""
+    return _routine(decoded(node, "call_target_name")) in ROUTINES and node.operands[0].dtype.kind == "f" \
+        and _small([o.shape for o in node.operands], node.operands[0].dtype)
+
+
+def _small(shapes: Sequence[tuple[int, ...]], dtype: np.dtype) -> bool:
+    most = LARGEST if size(shapes[0][:-2]) >= lanes_of(dtype) else LARGEST_ALONE
     return max(shapes[0][-2:]) <= most and all(shape[-2] * shape[-1] <= most * most for shape in shapes)
 
 

@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, size
-from reactant.loopnests.emission import numbers
+from reactant.loopnests.emission import by_columns, numbers
 from reactant.loopnests.emission.factorizations import is_small
 from reactant.loopnests.emission.scans import is_scan
 
@@ -46,7 +46,7 @@ def compiles(op: ir.Operation) -> bool:
     if kind == "dot_general":
         return product_is_small(op)
     if kind == "custom_call":
-        return is_small(op)
+        return is_small(op) or by_columns.possible(op)
     return _elementwise(op, kind)
 
 
