@@ -172,7 +172,7 @@ def summary(rows):
     return lines + [f"WRONG: {row['case']}" for row in rows if not row["right"]]
 
 
-def show(rows, failures, options):
+def show(rows, failures, refused, options):
     from rich.console import Console
     from rich.table import Table
     table = Table(title=f"milliseconds ({options.clock}; medians), and how many times faster than NumPy")
@@ -183,10 +183,14 @@ def show(rows, failures, options):
         before = f"{row['over_before']:.2f}" if "over_before" in row else "-"
         table.add_row(row["case"], f"{1e3 * row['numpy']:.3f}", f"{1e3 * row['compiled']:.3f}",
                       f"{row['over_numpy']:.2f}", before, f"{row['first']:.2f}")
+    for name in refused:
+        table.add_row(name, "-", "-", "refused", "-", "-")
     console = Console(width=120)
     console.print(table)
     for line in summary(rows):
         console.print(line, markup=False)
+    for error in dict.fromkeys(refused.values()):
+        console.print(f"{sum(each == error for each in refused.values())} refused: {error}", markup=False)
     for name, error in failures.items():
         console.print(f"{name} failed: {error}", markup=False)
 
@@ -216,15 +220,18 @@ def main(arguments=None):
         answers, sys.stdout = sys.stdout, sys.stderr  # what programs print is no answer
         return serve(options, clock, answers)
     other = Other(options.before, arguments) if options.before else None
-    rows, failures = [], {}
+    from reactant.errors import UnsupportedError
+    rows, failures, refused = [], {}, {}
     for label, function, make in cases(options.kind, options):
         try:
             rows.append(measure(label, function, make, options, clock, other))
+        except UnsupportedError as error:
+            refused[label] = str(error).splitlines()[0]
         except Exception as error:  # one case's failure must not hide the others' figures
             failures[label] = f"{type(error).__name__}: {error}"[:300]
-    show(rows, failures, options)
+    show(rows, failures, refused, options)
     if options.json:
-        options.json.write_text(json.dumps({"rows": rows, "failures": failures}, indent=1))
+        options.json.write_text(json.dumps({"rows": rows, "failures": failures, "refused": refused}, indent=1))
     return 1 if failures or not all(row["right"] for row in rows) else 0
 
 

@@ -29,6 +29,7 @@ _SVD = "jobz' m n A lda S U ldu VT ldvt WORK lwork {}IWORK INFO"
 _COMMON = {"getrf": "m n A lda PIVOTS INFO",
            "potrf": "uplo' n A lda INFO",
            "trsm": f"side' uplo' trans' diag' m n {_ONE} A lda B ldb",
+           "trsv": "uplo' trans' diag' n A lda B incb",
            "geqrf": "m n A lda TAU WORK lwork INFO"}
 _REAL = _COMMON | {"orgqr": "m n k A lda TAU WORK lwork INFO",
                    "syevd": "jobz' uplo' n A lda W WORK lwork IWORK liwork INFO",
@@ -38,7 +39,7 @@ _COMPLEX = _COMMON | {"ungqr": _REAL["orgqr"],
                       "gesdd": _SVD.format("RWORK ")}
 PARAMETERS = {letter + name: tuple(told.split()) for letters, routines in (("sd", _REAL), ("cz", _COMPLEX))
               for letter in letters for name, told in routines.items()}
-OF_BLAS = ("trsm",)
+OF_BLAS = ("trsm", "trsv")
 """Which of them SciPy has with its BLAS."""
 INTEGERS = ("PIVOTS", "IWORK", "INFO")
 """Memories that hold the library's integers,"""

@@ -39,7 +39,9 @@ def slogdet(a: jax.Array) -> Arrays:
     swaps = jnp.sum(pivots != jnp.arange(a.shape[-1], dtype=pivots.dtype), -1)
     size = jnp.abs(diagonal)
     zero = jnp.any(size == 0, -1)
-    sign = jnp.prod(diagonal / jnp.where(size == 0, 1, size), -1) * (1 - 2 * (swaps % 2))
+    sizes = jnp.where(size == 0, 1, size)
+    phases = lax.complex(diagonal.real / sizes, diagonal.imag / sizes) if jnp.iscomplexobj(a) else diagonal / sizes
+    sign = jnp.prod(phases, -1) * (1 - 2 * (swaps % 2))
     logarithm = jnp.sum(jnp.log(size), -1)
     return jnp.where(zero, 0, sign), jnp.where(zero, -jnp.inf, logarithm)
 

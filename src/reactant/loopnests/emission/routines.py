@@ -39,6 +39,8 @@ class Routine:
         self.operands = dict(zip(operands_of(self.routine), node.operands, strict=True))
         self.results = dict(zip(RESULTS[self.routine[1:]], node.results, strict=True))
         self.batch = size(self.operands["A"].shape[:-2])
+        if self.routine[1:] == "trsm" and letter(node, "side") == "L" and self.operands["B"].shape[-2] == 1:
+            self.routine = self.routine[0] + "trsv"         # as LAPACK does
         self.told = self._told()
         self.asked = lapack.asked(self.routine, self.told) | self._asked_by_formula()
         self.told |= {lapack.SIZES[name]: count for name, count in self.asked.items()}
@@ -138,6 +140,7 @@ class Routine:
         of: dict[str, Callable[[], dict[str, int]]] = {
             "potrf": lambda: self._letters(uplo="uplo"), "syevd": lambda: self._letters(jobz="mode", uplo="uplo"),
             "heevd": lambda: self._letters(jobz="mode", uplo="uplo"), "trsm": self._of_triangle,
+            "trsv": lambda: self._of_triangle() | {"n": rows, "incb": 1},
             "orgqr": self._of_reflectors, "ungqr": self._of_reflectors, "gesdd": self._of_svd}
         name = self.routine[1:]
         return common | (of[name]() if name in of else {})
