@@ -92,7 +92,8 @@ def _written(compiler: Compiler, block: Block, inputs: Sequence[Node], outputs: 
             compiler.copy(node, buffer)
     compiler.leave(frame)
     listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
-    text = "\n".join([*compiler.declared.values(), f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
+    text = "\n".join([*compiler.declared.values(), f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return",
+                      "}"])
     return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made, len(lent))
 
 

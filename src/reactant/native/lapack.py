@@ -115,7 +115,7 @@ def _letters(routine: str) -> int:
 def addresses() -> dict[str, int]:
     """Where the functions are that stand before the library's, by the names that native code calls them by."""
     routines = {f"library.{name}": address for name, address in library().items() if name != blas.WIDE}
-    return engine.load(text(), "reactant.lapack", tuple(PREFIX + name for name in PARAMETERS), routines)
+    return engine.load(text(), f"reactant.lapack.{integers()}", tuple(PREFIX + name for name in PARAMETERS), routines)
 
 
 def text() -> str:

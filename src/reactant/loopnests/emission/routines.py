@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from reactant.ir.types import real_dtype, size
 from reactant.loopnests.analysis.graph import Node
 from reactant.loopnests.emission.affine import ZERO, Affine, number
