@@ -49,6 +49,24 @@ def test_where_it_fires(function, fires):
     assert ("by NumPy's" in notes(function, np.ones((70, 60)))) == fires
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i4"])
+@pytest.mark.parametrize(("shape", "order", "axis", "fires"), [
+    ((300, 40), (1, 0), 0, True), ((300, 40), (1, 0), 1, False), ((20, 70, 30), (2, 1, 0), 0, True),
+    ((20, 70, 30), (2, 0, 1), 1, True), ((20, 70, 30), (0, 2, 1), 1, True), ((20, 70, 30), (1, 0, 2), 2, True)])
+def test_rows_as_they_lie(dtype, shape, order, axis, fires):
+    """Along the dimension that memory goes along, whichever that is."""
+    x = np.ascontiguousarray(numbers(shape, dtype).transpose(order)).transpose(np.argsort(order))
+    if dtype == "f8":
+        x[7:9, 5] = np.nan
+    for function in (lambda x: np.argmax(x, axis=axis), lambda x: np.argmin(x, axis=axis) * 2):
+        compiled = reactant.jit(function)
+        got, wanted = compiled(x), function(x)
+        np.testing.assert_array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+    if numpy_extremes.addresses():
+        assert ("by NumPy's" in str(compiled.lower(x).compile().lowered.notes)) == fires
+
+
 def test_in_loops():
     def turns(x, n):
         total = np.zeros(70, int)

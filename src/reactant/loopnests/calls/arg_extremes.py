@@ -27,11 +27,13 @@ LEAST_SHARED = 1 << 24
 
 @dataclass
 class Place:
-    """The rows, which function, and the ops that are made for it, readers first."""
+    """The rows as they lie, which function, the ops that are made for it, readers first, and the order in which the
+    reduction has the rows' dimensions."""
 
     rows: ir.Value
     kind: str
     behind: list[ir.Operation]
+    order: tuple[int, ...]
 
 
 def place_of(op: ir.Operation) -> Place | None:
@@ -40,34 +42,50 @@ def place_of(op: ir.Operation) -> Place | None:
         return None
     chosen = op.operands[0].owner
     test, places, most = chosen.operands
-    shape, last = shape_of(places), len(shape_of(places)) - 1
-    if list(attr.decode(op.attributes["dimensions"])) != [last] or not _made_by(places, "iota") \
-            or attr.decode(places.owner.attributes["iota_dimension"]) != last or not _is_most(most) \
-            or not _is_most(op.operands[1]):
+    if not _made_by(places, "iota") or not _is_most(most) or not _is_most(op.operands[1]):
+        return None
+    along = attr.decode(places.owner.attributes["iota_dimension"])
+    if list(attr.decode(op.attributes["dimensions"])) != [along]:
         return None
     parts = list(test.owner.operands) if _made_by(test, "or") else [test]
     compared = {_direction(part): part.owner for part in parts if _made_by(part, "compare")}
     if set(compared) not in ({"EQ"}, {"EQ", "NE"}) or len(compared) != len(parts):
         return None
-    rows, spread = compared["EQ"].operands
-    if isinstance(spread.owner, ir.Block) or not isinstance(rows.owner, ir.Block):
+    seen, spread = compared["EQ"].operands
+    rows, order = _as_they_lie(seen)
+    last = len(order) - 1
+    if isinstance(spread.owner, ir.Block) or not isinstance(rows.owner, ir.Block) or order[along] != last:
         return None
-    if dtype_of(rows).kind == "f" and ("NE" not in compared or list(compared["NE"].operands) != [rows, rows]) \
+    if dtype_of(rows).kind == "f" and ("NE" not in compared or list(compared["NE"].operands) != [seen, seen]) \
             or dtype_of(rows).kind != "f" and "NE" in compared:
         return None
-    if not _made_by(spread, "broadcast_in_dim") \
-            or list(attr.decode(spread.owner.attributes["broadcast_dimensions"])) != list(range(last)):
+    if not _made_by(spread, "broadcast_in_dim"):
         return None
-    extreme = spread.owner.operands[0].owner
-    body = None if isinstance(extreme, ir.Block) else _reduced(extreme)
-    if body not in ("maximum", "minimum") or extreme.operands[0] != rows \
-            or list(attr.decode(extreme.attributes["dimensions"])) != [last] or not _changes_nothing(extreme, body):
+    found, turns = _as_they_lie(spread.owner.operands[0])
+    if isinstance(found.owner, ir.Block):
         return None
-    kind = "argmax" if body == "maximum" else "argmin"
+    dimensions = attr.decode(spread.owner.attributes["broadcast_dimensions"])
+    extreme, spread_over = found.owner, [dimensions[turns.index(d)] for d in range(len(turns))]
+    body, others = _reduced(extreme), [d for d in range(last + 1) if d != along]
+    ways = ((seen, along, others), (rows, last, [order.index(d) for d in range(last)]))
+    if body not in ("maximum", "minimum") or not _changes_nothing(extreme, body) or not any(
+            extreme.operands[0] == value and list(attr.decode(extreme.attributes["dimensions"])) == [dimension]
+            and spread_over == over for value, dimension, over in ways):
+        return None
+    kind, shape = "argmax" if body == "maximum" else "argmin", shape_of(rows)
     if f"numpy.{kind}.{dtype_of(rows).name}" not in numpy_extremes.addresses() or size(shape) < LEAST \
             or size(shape) == shape[-1] > MOST_ALONE:
         return None
-    return Place(rows, kind, [op, chosen, test.owner, *compared.values(), spread.owner, extreme])
+    behind = [op, chosen, test.owner, *compared.values(), spread.owner, spread.owner.operands[0].owner, extreme]
+    return Place(rows, kind, list(dict.fromkeys(behind + [seen.owner] * (seen != rows))),
+                 tuple(order[d] for d in others))
+
+
+def _as_they_lie(value: ir.Value) -> tuple[ir.Value, tuple[int, ...]]:
+    """What a value is a transposition of, and the dimensions of that in its order; itself where it is none."""
+    if not _made_by(value, "transpose"):
+        return value, tuple(range(len(shape_of(value))))
+    return value.owner.operands[0], tuple(attr.decode(value.owner.attributes["permutation"]))
 
 
 def _made_by(value: ir.Value, name: str) -> bool:
@@ -113,6 +131,7 @@ def replaced(op: ir.Operation, found: Place) -> str:
                               where=f"{found.kind} at {op.location}")
     with ir.InsertionPoint(op), op.location:
         made = function.custom_call([found.rows], [tensor_type(tuple(shape[:-1]), np.dtype(np.int64))])[0]
+        made = made if list(found.order) == sorted(found.order) else ops.transpose(made, found.order)
         uses = [use.owner.operation for use in op.results[0].uses]
         wider = {user.results[0]: user for user in uses
                  if user.name == "stablehlo.convert" and dtype_of(user.results[0]) == np.int64}
