@@ -178,3 +178,22 @@ def test_results_are_what_the_function_returns(function):
             if isinstance(other, np.ndarray):
                 assert one.dtype == other.dtype and one.flags.writeable
             np.testing.assert_array_equal(getattr(one, "array", one), getattr(other, "array", other))
+
+
+def test_arrays_that_lie_in_another_order():
+    """Go to native code as they are, and only those that lie so, are aligned and may be written."""
+    def function(x, y, k):
+        return x.argmax(axis=0), x + y * k, x.max(axis=1)
+    compiled = reactant.jit(function)
+    x, y = (np.asfortranarray(np.random.default_rng(k).random((20, 30))) for k in (0, 1))
+    odd = np.frombuffer(b"\0" + x.T.tobytes(), np.uint8)[1:].view(np.float64).reshape(30, 20).T
+    fixed = x.copy(order="F")
+    fixed.flags.writeable = False
+    for given in (x, y, x.copy(), odd, x, fixed, x[::-1], x.astype(np.float32, order="F"), x):
+        for found, wanted in zip(compiled(given, y, 3), function(given, y, 3), strict=True):
+            np.testing.assert_array_equal(found, wanted)
+            assert found.flags.f_contiguous == wanted.flags.f_contiguous
+    deep = x.reshape(20, 5, 6, order="F").transpose(1, 0, 2)
+    twice = reactant.jit(lambda x: x * 2)
+    for _ in range(3):
+        assert twice(deep).strides == (deep * 2).strides and (twice(deep) == deep * 2).all()

@@ -16,7 +16,7 @@ from reactant import loopnests, pipelines
 from reactant.calling import jax_derivatives
 from reactant.calling import signature as sig
 from reactant.calling.delivery import leaf_of, recipe_of
-from reactant.calling.recent import Matcher, is_plain, matcher
+from reactant.calling.recent import Matcher, is_laid, is_plain, matcher
 from reactant.calling.traced import Result, Traced
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
@@ -343,12 +343,12 @@ class Compiled:
     def _take_as_given(self, leaves: list[tuple]) -> None:
         """Find out whether leaves that were compared can go to native code as they are."""
         t, straight = self._traced, self.executable.straight
-        if straight is None or straight.given or t.captured or t.untouched is None or self.lowered.on_device \
+        if straight is None or t.captured or t.untouched is None or self.lowered.on_device \
                 or self.passing:
             return
         read = tuple(range(len(leaves)) if self.executable.read is None else self.executable.read)
-        if not t.untouched.isdisjoint(read) or not all(leaves[number][0] in ("python", "scalar") or is_plain(
-                leaves[number]) for number in read):
+        if not t.untouched.isdisjoint(read) or not all(leaves[number][0] in ("python", "scalar") or (
+                is_laid if place in straight.given else is_plain)(leaves[number]) for place, number in enumerate(read)):
             return
         if self._at_once and set(t.written) <= set(read) and not t.written_copies:
             program = straight.written_over({index: read.index(number) for number, index in t.written.items()})
@@ -356,8 +356,9 @@ class Compiled:
         else:
             program = straight.written_out if self._nothing_more(flags=True) else None
         if program is not None:
-            self._as_given = _on_leaves([(number, None if is_plain(leaves[number]) else array.dtype)
-                                         for number, array in zip(read, self.executable.inputs, strict=True)], program)
+            self._as_given = _on_leaves([(number, None if leaves[number][0] == "array" else array.dtype,
+                                          straight.given.get(place)) for place, (number, array) in enumerate(
+                                              zip(read, self.executable.inputs, strict=True))], program)
 
     # -- looking at it
 
@@ -524,13 +525,14 @@ def taken_by(read: tuple[int, ...] | None) -> Callable[[list], list]:
     return lambda arguments: list(chosen(arguments))
 
 
-def _on_leaves(taken: Sequence[tuple[int, np.dtype | None]], program: Callable[[Sequence[Any]], list[np.ndarray]]
-               ) -> Callable[[list], list[np.ndarray]]:
-    """The program on the leaves with these numbers; numbers, which have a dtype here, as arrays."""
+def _on_leaves(taken: Sequence[tuple[int, np.dtype | None, tuple[int, ...] | None]],
+               program: Callable[[Sequence[Any]], list[np.ndarray]]) -> Callable[[list], list[np.ndarray]]:
+    """The program on the leaves with these numbers; numbers, which have a dtype here, as arrays, and what lies in
+    another order so."""
     known: dict[str, Any] = {"program": program, "array": np.array}
-    known |= {f"dtype{number}": dtype for number, dtype in taken}
-    found = "".join(f"l[{number}], " if dtype is None else f"array(l[{number}], dtype{number}), "
-                    for number, dtype in taken)
+    known |= {f"dtype{number}": dtype for number, dtype, _ in taken}
+    found = "".join((f"l[{number}], " if order is None else f"l[{number}].transpose({order}), ") if dtype is None
+                    else f"array(l[{number}], dtype{number}), " for number, dtype, order in taken)
     made: Callable[[list], list[np.ndarray]] = eval(f"lambda l: program(({found}))", known)
     return made
 

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from reactant.calling import signature as sig
+from reactant.ir.laid_out import order_of
 from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
 from reactant.support.attributes import slots_of
@@ -33,6 +34,7 @@ FEW = 4
 """Arrays and containers up to which each is compared with each."""
 _CONDITIONS = {
     "array": "{x}.shape == {x}_shape and {x}.dtype is {x}_dtype and {x}.flags.carray",
+    "laid": "{x}.shape == {x}_shape and {x}.dtype is {x}_dtype and {x}.strides == {x}_strides and {x}.flags.behaved",
     "view": "{x}.shape == {x}_shape and {x}.dtype == {x}_dtype and ({x}.flags.c_contiguous if {x}_strides is None "
             "else {x}.strides == {x}_strides) and {x}.flags.writeable is {x}_writeable",
     "device": "(v := {x}._storage.value if {x}._layout is None else {x}).shape == {x}_shape and v.dtype == {x}_dtype "
@@ -179,10 +181,10 @@ class _Writer:
             if node[4] is not None:
                 raise _OnlySigned
         else:
-            kind = "array" if is_plain(node) else "view"
+            kind = "array" if is_plain(node) else "laid" if is_laid(node) else "view"
         name = self.variable(x)
         self.known |= {f"{name}_shape": node[1], f"{name}_dtype": given}
-        if kind == "view":
+        if kind in ("view", "laid"):
             self.known |= {f"{name}_strides": node[3], f"{name}_writeable": node[4]}
         if node[0] == "device" and len(node) == 6:
             self.known |= {f"{name}_place": node[5], "spread": meshes.spread, "canonical": meshes.canonical}
@@ -403,7 +405,18 @@ def _counts(node: Any) -> tuple[int, int]:
 
 def is_plain(node: tuple) -> bool:
     """Whether a leaf is an array that matching calls have in C order, aligned and writable, of native numbers."""
-    return node[0] == "array" and node[3] is None and node[4] and node[2].isnative and node[2].isbuiltin == 1
+    return node[0] == "array" and node[3] is None and _is_usual(node)
+
+
+def is_laid(node: tuple) -> bool:
+    """Whether a leaf is such an array without gaps, with its dimensions in another order in memory."""
+    return node[0] == "array" and node[3] is not None and _is_usual(node) and not any(
+        stride % node[2].itemsize for stride in node[3]) and order_of(
+            node[1], tuple(stride // node[2].itemsize for stride in node[3])) is not None
+
+
+def _is_usual(node: tuple) -> bool:
+    return bool(node[4] and node[2].isnative and node[2].isbuiltin == 1)
 
 
 def _slice(name: str, first: int | None, count: int) -> str:
