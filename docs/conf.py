@@ -56,6 +56,8 @@ html_theme_options: dict[str, Any] = {"navigation_with_keys": True, "top_of_page
 
 COPIED = {"changelog": "CHANGELOG.md", "contributing": "CONTRIBUTING.md"}
 """Pages that are files of the repository's root."""
+GENERATED = ("errors", "xla")
+"""Pages that commands make, and that need not be there."""
 LINKS = {"](docs/": "](", "](CHANGELOG.md": "](changelog.md"}
 """How links from there are written here."""
 
@@ -70,8 +72,11 @@ def _edit(app: Any, docname: str, source: list[str]) -> None:
             source[0] = source[0].replace(there, here)
     elif docname == "decisions/README":         # the records are pages below their index
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
-    elif docname == root_doc and not (ROOT / "docs" / "errors.md").exists():        # which is generated
-        source[0] = source[0].replace("\nerrors\n", "\n")
+    elif docname == root_doc:
+        app.env.note_reread()
+        for name in GENERATED:
+            if not (ROOT / "docs" / f"{name}.md").exists():
+                source[0] = source[0].replace(f"\n{name}\n", "\n")
 
 
 def _signature(app: Any, what: str, name: str, thing: Any, options: Any, signature: str, result: str) -> Any:

@@ -52,6 +52,19 @@ def test_examples_for_contributors_run(tmp_path):
         assert text in done.stdout
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "start.md"], ids=lambda page: page.name)
+def test_errors_that_are_shown_are_those_that_are_raised(page, tmp_path, capsys):
+    """But for where lines are broken, and which file it is."""
+    (shown,) = re.findall(r"^```text\n(.*?)^```", page.read_text(), re.S | re.M)
+    (source,) = (source for _, source in snippets(page) if "print(error)" in source)
+    lines = (tmp_path / "grid.py", "import numpy as np\nimport reactant\n\n" + source)
+    lines[0].write_text(lines[1])
+    exec(compile(lines[1], str(lines[0]), "exec"), {"__name__": "snippets"})
+    printed, shown = (" ".join(re.sub(r"\S*grid\.py:\d+", "grid.py", text).split())
+                      for text in (capsys.readouterr().out, shown))
+    assert printed == shown
+
+
 def test_readme_has_snippets():
     assert snippets(ROOT / "README.md")
 

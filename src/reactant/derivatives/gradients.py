@@ -175,7 +175,7 @@ def value_and_grad(function: Callable, argnums: int | Sequence[int] | None = Non
     Args:
         function: a NumPy or JAX function, or a compiled one, that returns one float (or a 0-d array).
         argnums: positions of the arguments that vary, as in `grad`.
-        has_aux: the function returns (value, aux); this is then what stands in the place of the value.
+        has_aux: the function returns (value, aux), and the result is ((value, aux), gradient).
         argnames: the arguments that vary by name, as in `grad`.
         checkpoint: which states of a loop are kept, as in `grad`.
         memory_budget: bytes that they have to fit in, as in `grad`.
