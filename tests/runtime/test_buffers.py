@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import gc
 import mmap
+import os
 import weakref
 
 import numpy as np
 import pytest
 
-from reactant.runtime.buffers import PAGE, aligned_memory, borrowed_view, offset_of
+from reactant.runtime.buffers import HUGE_PAGE, PAGE, aligned_memory, borrowed_view, offset_of
 from reactant.runtime.program import AT_RUN_TIME, Array, padding
 
 
@@ -50,3 +51,17 @@ def test_no_view_reaches_into_another_page(room):
     end = None if view is None else view.ctypes.data + view.nbytes
     assert (view is None) == (start // 64 * 64 + array.nbytes + 56 > PAGE)
     assert end is None or end <= np.frombuffer(memory, np.uint8).ctypes.data + PAGE
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_memory_is_the_process_own_and_begins_with_a_huge_page():
+    """Shared memory has no huge pages; a child's writes are not the parent's."""
+    for nbytes in (0, 1, HUGE_PAGE - 1, HUGE_PAGE, 3 * HUGE_PAGE + 5):
+        memory = aligned_memory(nbytes)
+        assert memory.nbytes == nbytes and not memory.any()
+        assert nbytes < HUGE_PAGE or memory.ctypes.data % HUGE_PAGE == 0
+    if not (child := os.fork()):
+        memory[0] = 7
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert memory[0] == 0

@@ -90,11 +90,18 @@ def copied(given: Any, dtype: Any = None) -> jax.Array:
 
 
 def aligned_memory(nbytes: int) -> np.ndarray:
-    """Zeroed bytes XLA takes without a copy: a mapping of their own, advised to use huge pages."""
-    memory = mmap.mmap(-1, max(nbytes, 1))
-    if nbytes >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.ndarray((nbytes,), np.uint8, memory)
+    """Zeroed bytes XLA takes without a copy: a mapping of their own, advised to use huge pages, which begins with one.
+
+    Private, since shared memory (Python's default) has no huge pages unless the system is set so: to fill 16 MB takes
+    2.5 ms in pages of 4 KiB, 1.7 in huge ones."""
+    huge = nbytes >= HUGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE")
+    private = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_ANONYMOUS") else {}
+    memory = mmap.mmap(-1, max(nbytes, 1) + HUGE_PAGE * huge, **private)
+    if not huge:
+        return np.ndarray((nbytes,), np.uint8, memory)
+    memory.madvise(mmap.MADV_HUGEPAGE)
+    start = np.ndarray((1,), np.uint8, memory).ctypes.data
+    return np.ndarray((nbytes,), np.uint8, memory, -start % HUGE_PAGE)
 
 
 def advise_huge_pages(buffer: jax.Array) -> None:
