@@ -135,8 +135,9 @@ PAYS = {
     "a sort": (lambda x: np.sort(x), True), "a loop": (lambda x: _loop(x), True),
     "constants alone": (lambda x: (np.zeros_like(x), np.arange(400) + 0.0), True),
     "two that have nothing to do with each other": (lambda x, y: (x + 1, y * 2), True),
-    "a transform": (lambda x: np.fft.fft(x).real, False), "a solve": (lambda x: np.linalg.solve(
-        np.diag(x[:30] + 4.0) + 1.0, x[:30]), False),
+    "a transform": (lambda x: np.fft.fft(x).real, False), "eigenvalues": (lambda x: np.linalg.eigvals(
+        np.diag(x[:30] + 4.0) + 1.0), False), "a solve": (lambda x: np.linalg.solve(
+        np.diag(x[:30] + 4.0) + 1.0, x[:30]), True),
 }
 
 

@@ -73,6 +73,9 @@ entry:
 alone:
   %threads = call i32 @library.get()
   store i32 %threads, ptr @before
+  %several = icmp ne i32 %threads, 1
+  br i1 %several, label %tell, label %done
+tell:
   call void @library.set(i32 1)
   br label %done
 done:
@@ -90,6 +93,9 @@ entry:
   br i1 %last, label %alone, label %done
 alone:
   %threads = load i32, ptr @before
+  %several = icmp ne i32 %threads, 1
+  br i1 %several, label %tell, label %done
+tell:
   call void @library.set(i32 %threads)
   br label %done
 done:

@@ -49,32 +49,24 @@ class Made:
 
 
 class Step:
-    """One call: `slots` says where the array of each argument of the function is kept."""
+    """One call: `slots` says where the array of each argument of the function is kept, `sizes` how many elements of
+    its dtype there are."""
 
-    def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made], alone: bool) -> None:
+    def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made], alone: bool,
+                 sizes: Sequence[int]) -> None:
         self.function, self.slots, self.made, self.alone = function, tuple(slots), tuple(made), alone
         self._pool = (0, 1) if alone or not function.threaded else threads.pool()
-        self.sized = any(a.size is None for a in function.arguments)
+        self.sizes = tuple(sizes)
         self.record: bytes = b""
 
     def load(self) -> None:
         """Have the machine code ready."""
-        self.record, self._kept = self._told([a.size or 0 for a in self.function.arguments])
+        self.record, self._kept = built_in.step(self.function.entry(), self.sizes, *self._pool)
 
     @property
     def threads(self) -> int:
         """How many may work on it."""
         return self._pool[1]
-
-    def _told(self, sizes: Sequence[int]) -> tuple[bytes, Any]:
-        """What `built_in.caller` is told of a call, and what has to be kept for it."""
-        return built_in.step(self.function.entry(), sizes, *self._pool)
-
-    def call_sized(self, call: built_in.Caller, *arrays: np.ndarray) -> int:
-        """The status of a call with arrays of run-time size."""
-        record, kept = self._told([a.nbytes // argument.dtype.itemsize for a, argument in zip(
-            arrays, self.function.arguments, strict=True)])
-        return call(record, *arrays)
 
     def __call__(self, values: list[Any], call: built_in.Caller,
                  empty: Callable[[tuple[int, ...], np.dtype], np.ndarray]) -> None:
@@ -85,8 +77,7 @@ class Step:
         arrays = [values[slot] for slot in self.slots]
         if not self.record:
             self.load()
-        status = self.call_sized(call, *arrays) if self.sized else call(self.record, *arrays)
-        if status:
+        if status := call(self.record, *arrays):
             raise self.function.failure(status)
 
 
@@ -271,8 +262,7 @@ class Straight:
             if not step.record:
                 step.load()
             arrays = "".join(f", v{slot}" for slot in step.slots)
-            called = f"{named(step.call_sized)}(call{arrays})" if step.sized else f"call({named(step.record)}{arrays})"
-            lines.append(f"if status := {called}: raise {named(step.function.failure)}(status)")
+            lines.append(f"if status := call({named(step.record)}{arrays}): raise {named(step.function.failure)}(status)")
             known[f"kept{len(known)}"] = step
         found = []
         for number, (slot, shape, dtype, alone) in enumerate(self._results):
@@ -329,7 +319,7 @@ def _written_over(steps: Sequence[Step], kept: Sequence[np.ndarray | None], resu
             over = [chosen[target] for target in fine]
             if over:
                 calls[number] = Step(function, step.slots, [m for m in step.made if all(
-                    m is not each.made for each in over)], step.alone)
+                    m is not each.made for each in over)], step.alone, step.sizes)
                 found += over
         if step.function.messages:
             break
@@ -407,8 +397,12 @@ class _Reader:
         return True
 
     def _call(self, op: ir.Operation, function: NativeFunction) -> None:
-        slots, made = [], []
+        slots, made, sizes = [], [], []
         for k, argument in enumerate(function.arguments):
+            value = op.results[function.results.index(k)] if argument.role == "out" else op.operands[
+                function.operands.index(k)]
+            shape, dtype = shape_and_dtype(value.type)
+            sizes.append(size(shape) * dtype.itemsize // argument.dtype.itemsize)
             source = self.slots[op.operands[function.operands.index(k)]] if argument.role != "out" else None
             if argument.role == "in":
                 slots.append(source)
@@ -417,7 +411,7 @@ class _Reader:
             shape, dtype = shape_and_dtype(result.type)
             made.append(Made(self._new(result), tuple(shape), dtype, source))
             slots.append(made[-1].slot)
-        self.steps.append(Step(function, slots, made, self.little))   # type: ignore[arg-type]
+        self.steps.append(Step(function, slots, made, self.little, sizes))   # type: ignore[arg-type]
 
     def results(self, last: ir.Operation) -> list[tuple[int, tuple[int, ...], np.dtype, bool]]:
         """What the program returns."""
