@@ -29,6 +29,7 @@ def any_size(monkeypatch):
     monkeypatch.setattr(product_calls, "LEAST_PIECE", dict.fromkeys(product_calls.LEAST_PIECE, 1))
     monkeypatch.setattr(product_calls, "FEW_COLUMNS", 0)
     monkeypatch.setattr(product_calls, "LEAST_BY_VECTOR", 0)
+    monkeypatch.setattr(product_calls, "LEAST_BY_REAL_VECTOR", 0)
     monkeypatch.setattr(product_calls, "product_is_small", lambda op: False)
 
 
