@@ -24,25 +24,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import field
 
+from reactant.ir.hlo_text import Instruction, Line, computations, devices_of, lines_of, size_of
 from reactant.support.records import dataclass
-
-Line = tuple[str, int]
-"""A file and a line in it."""
 
 KINDS = ("collective-permute", "all-gather", "all-reduce", "reduce-scatter", "all-to-all", "ragged-all-to-all",
          "collective-broadcast")
 
-BITS = {"pred": 8, "token": 0, "opaque": 0, "bf16": 16, "tf32": 32, "s1": 1, "u1": 1, "e8m0fnu": 8}
-"""Widths that the name of a type does not end in: `f32` has 32 bits, `f8e4m3fn` 8, `c64` 64."""
-
-_HEADER = re.compile(r"(?:(ENTRY)\s+)?%?([\w.\-]+)\s+\(.*\)\s+->\s+.*\{\s*$")
-_INSTRUCTION = re.compile(r"\s+(?:ROOT\s+)?%?([\w.\-]+)\s+=\s+(.*)$")
-_SHAPE = re.compile(r"([a-z]\w*)\[([\d,<=\s]*)\]")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_CALLED = re.compile(r"\b(?:calls|to_apply|body|condition|true_computation|false_computation)=%?([\w.\-]+)")
-_BRANCHES = re.compile(r"\bbranch_computations=\{([^}]*)\}")
-_TRIPS = re.compile(r'known_trip_count\W+n\W+(\d+)')
-_TABLE_ROW = re.compile(r"(\d+) (.*)$")
 _AXIS = re.compile(r"'([^']*)'(?::\((\d+)\)(\d+))?")
 
 
@@ -105,18 +92,6 @@ class Traffic:
             m.line for m in self.moved)}
 
 
-@dataclass(frozen=True)
-class _Instruction:
-    """`shape` as text, and everything after the operands as `rest`, whose quoted parts are empty in `bare`."""
-
-    name: str
-    shape: str
-    opcode: str
-    operands: tuple[str, ...]
-    rest: str
-    bare: str
-
-
 def traffic(text: str, ours: str = "") -> Traffic:
     """The collectives of a module that XLA has partitioned and compiled.
 
@@ -126,17 +101,17 @@ def traffic(text: str, ours: str = "") -> Traffic:
         compiled = jax.jit(lambda x: jnp.roll(x, 1, 0)).lower(x).compile()      # x (1024, 1024), rows over 8 devices
         traffic(compiled.as_text()).by_kind()       # {"collective-permute": (1, 32768)}
     """
-    entry, computations = _computations(text)
-    reader = _Reader(computations, {k: line for k, line in _lines(text).items() if line[0] != ours}, _devices(text))
+    entry, read = computations(text)
+    reader = _Reader(read, {k: line for k, line in lines_of(text).items() if line[0] != ours}, devices_of(text))
     found = reader.of(entry)
     moved = sorted((m for m in found.moved if m.bytes), key=lambda m: -m.bytes)
-    return Traffic(tuple(moved), found.unknown_loops, _devices(text))
+    return Traffic(tuple(moved), found.unknown_loops, devices_of(text))
 
 
 class _Reader:
     """Sums over computations; each is read once."""
 
-    def __init__(self, computations: dict[str, list[_Instruction]], lines: dict[int, Line], devices: int):
+    def __init__(self, computations: dict[str, list[Instruction]], lines: dict[int, Line], devices: int):
         self.computations, self.lines, self.devices = computations, lines, devices
         self.known: dict[str, Traffic] = {}
 
@@ -148,7 +123,7 @@ class _Reader:
             self.known[name] = _sum(self.of_instruction(i, shapes) for i in instructions)
         return self.known[name]
 
-    def of_instruction(self, i: _Instruction, shapes: dict[str, str]) -> Traffic:
+    def of_instruction(self, i: Instruction, shapes: dict[str, str]) -> Traffic:
         kind = i.opcode.removesuffix("-start")
         if kind in KINDS:
             size = _bytes_moved(kind, i, shapes, self.devices)
@@ -156,22 +131,18 @@ class _Reader:
         if i.opcode.endswith(("-done", "-update")):     # their start has been counted
             return Traffic(())
         if i.opcode == "conditional":
-            return max((self.of(name) for name in _branches(i.bare)), key=lambda t: t.bytes, default=Traffic(()))
-        found = _sum(self.of(name) for name in _CALLED.findall(i.bare))
+            return max((self.of(name) for name in i.called), key=lambda t: t.bytes, default=Traffic(()))
+        found = _sum(self.of(name) for name in i.called)
         if i.opcode != "while" or not (found.moved or found.unknown_loops):
             return found
-        trips = _TRIPS.search(i.rest)
+        trips = i.trips
         if trips is None:
             return Traffic(found.moved, found.unknown_loops + 1)
-        number = int(trips[1])
-        return Traffic(tuple(m.times(number) for m in found.moved), found.unknown_loops if number else 0)
+        return Traffic(tuple(m.times(trips) for m in found.moved), found.unknown_loops if trips else 0)
 
-    def line(self, i: _Instruction) -> Line | None:
+    def line(self, i: Instruction) -> Line | None:
         """The line of the program that an instruction comes from: written out, or a number in the module's tables."""
-        if frame := re.search(r"\bstack_frame_id=(\d+)", i.bare):
-            return self.lines.get(int(frame[1]))
-        file, line = re.search(r'\bsource_file="([^"]*)"', i.rest), re.search(r"\bsource_line=(\d+)", i.bare)
-        return (file[1], int(line[1])) if file and line else None
+        return i.listed_line(self.lines) if "stack_frame_id=" in i.bare else i.written_line
 
 
 def _sum(parts: Iterator[Traffic]) -> Traffic:
@@ -186,11 +157,11 @@ def _sum(parts: Iterator[Traffic]) -> Traffic:
     return Traffic(tuple(Moved(*key, counts[key], sizes[key]) for key in counts), unknown)
 
 
-def _bytes_moved(kind: str, i: _Instruction, shapes: dict[str, str], devices: int) -> int:
+def _bytes_moved(kind: str, i: Instruction, shapes: dict[str, str], devices: int) -> int:
     given = [operand if "[" in operand else shapes.get(operand.split()[-1].lstrip("%"), "") for operand in i.operands]
     if kind == "ragged-all-to-all":     # the others are places and sizes: at most all of the first moves
         given = given[:1]
-    each = sum(map(_size, given))
+    each = sum(map(size_of, given))
     if kind == "collective-permute":
         listed = re.search(r"\bsource_target_pairs=\{((?:\{\d+,\s*\d+\},?\s*)*)\}", i.bare)
         pairs = re.findall(r"\{(\d+),\s*(\d+)\}", listed[1]) if listed else []
@@ -217,101 +188,3 @@ def group_sizes(attributes: str, devices: int) -> list[int]:
     listed = re.search(r"\breplica_groups=\{((?:\{[\d,\s]*\},?\s*)*)\}", attributes)
     groups = re.findall(r"\{([\d,\s]*)\}", listed[1]) if listed else []
     return [len(group.split(",")) for group in groups] or [devices]
-
-
-def _size(shape: str) -> int:
-    """Bytes of a shape in text, or of all parts of a tuple."""
-    return sum(-(-_bits(kind) * math.prod(int(n.strip(" <=")) for n in sizes.split(",") if n.strip()) // 8)
-               for kind, sizes in _SHAPE.findall(shape))
-
-
-def _bits(kind: str) -> int:
-    if kind in BITS:
-        return BITS[kind]
-    digits = re.match(r"[a-z]+(\d+)", kind)
-    if digits is None:
-        raise ValueError(f"XLA's text names a type that is not known here: {kind!r}.")
-    return int(digits[1])
-
-
-def _branches(attributes: str) -> list[str]:
-    if listed := _BRANCHES.search(attributes):
-        return [name.strip().lstrip("%") for name in listed[1].split(",")]
-    return _CALLED.findall(attributes)
-
-
-def _devices(text: str) -> int:
-    """Over how many devices a module runs."""
-    head = text[:text.find("\n")]
-    return math.prod(int(n) for n in re.findall(r"\b(?:num_partitions|replica_count)=(\d+)", head))
-
-
-def _computations(text: str) -> tuple[str, dict[str, list[_Instruction]]]:
-    """The name of the entry, and the instructions of each computation."""
-    found: dict[str, list[_Instruction]] = {}
-    entry, current = None, None
-    for line in text.splitlines():
-        if line == "}":
-            current = None
-        elif current is None:
-            if header := _HEADER.match(line):
-                current = found.setdefault(header[2], [])
-                entry = header[2] if header[1] else entry
-        elif parts := _INSTRUCTION.match(line):
-            current.append(_instruction(parts[1], parts[2]))
-    if entry is None:
-        raise ValueError("This is no module in XLA's text format: it has no entry.")
-    return entry, found
-
-
-def _instruction(name: str, text: str) -> _Instruction:
-    """An instruction from what is behind its `=`."""
-    end = _closing(text, 0) + 1 if text.startswith("(") else text.find(" ")
-    opcode, _, rest = text[end:].lstrip().partition("(")
-    close = _closing(f"({rest}", 0) - 1
-    inside = rest[:close] if opcode not in ("constant", "parameter") else ""
-    rest = rest[close + 1:]
-    return _Instruction(name, text[:end], opcode, tuple(_split(inside)), rest, _QUOTED.sub('""', rest))
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the bracket that opens at `start` closes; the end of the text where it does not."""
-    depth = 0
-    for place in re.finditer(r"[()\[\]{}]", text[start:]):
-        depth += 1 if place[0] in "([{" else -1
-        if not depth:
-            return start + place.start()
-    return len(text)
-
-
-def _split(text: str) -> Iterator[str]:
-    """Operands: parts between commas that are in no brackets."""
-    text, depth, start = re.sub(r"/\*.*?\*/", "", text), 0, 0
-    for place in re.finditer(r"[()\[\]{},]", text):
-        if place[0] == "," and not depth:
-            yield text[start:place.start()].strip()
-            start = place.end()
-        else:
-            depth += {"(": 1, "[": 1, "{": 1, ",": 0}.get(place[0], -1)
-    if text[start:].strip():
-        yield text[start:].strip()
-
-
-def _lines(text: str) -> dict[int, Line]:
-    """Number of a stack frame -> its line, from the tables ahead of the computations."""
-    tables: dict[str, dict[int, str]] = {}
-    current: dict[int, str] | None = None
-    for line in text.splitlines():
-        if line in ("FileNames", "FunctionNames", "FileLocations", "StackFrames"):
-            current = tables.setdefault(line, {})
-        elif current is not None and (row := _TABLE_ROW.match(line)):
-            current[int(row[1])] = row[2]
-        elif line.strip():
-            current = None
-            if _HEADER.match(line):
-                break
-    names = {number: name.strip('"') for number, name in tables.get("FileNames", {}).items()}
-    places = {number: (names[int(part[1])], int(part[2])) for number, row in tables.get("FileLocations", {}).items()
-              if (part := re.search(r"file_name_id=(\d+).*?\bline=(\d+)", row))}
-    return {number: places[int(part[1])] for number, row in tables.get("StackFrames", {}).items()
-            if (part := re.search(r"file_location_id=(\d+)", row)) and int(part[1]) in places}
