@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from reactant.loopnests.analysis.extremes import without_nan
 from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.analysis.last_writes import without_last_writes
+from reactant.loopnests.emission import measuring
 from reactant.loopnests.emission.affine import ZERO, number, symbol
 from reactant.loopnests.emission.buffers import NotCompiled
 from reactant.loopnests.emission.by_columns import by_columns
@@ -13,6 +14,7 @@ from reactant.loopnests.emission.compactions import note_compactions
 from reactant.loopnests.emission.control import Compiler
 from reactant.loopnests.emission.elements import Buffer
 from reactant.loopnests.emission.numbers import INDEX
+from reactant.native import clocks
 from reactant.support.records import dataclass
 
 
@@ -83,17 +85,19 @@ def _written(compiler: Compiler, block: Block, inputs: Sequence[Node], outputs: 
         if node.shape and node.size:
             destinations[node] = buffer
     block.returned = list(outputs)
-    frame = compiler.block(block, destinations)
-    for node, buffer in places:         # numbers first: copies go into what they may be computed from
-        if not node.shape:
-            e.store(e.at(node, ()), buffer, ZERO)
-    for node, buffer in places:
-        if node.shape and node.size and e.storage.get(node) is not buffer:
-            compiler.copy(node, buffer)
-    compiler.leave(frame)
+    with measuring.function(compiler, name):
+        frame = compiler.block(block, destinations)
+        for node, buffer in places:         # numbers first: copies go into what they may be computed from
+            if not node.shape:
+                e.store(e.at(node, ()), buffer, ZERO)
+        for node, buffer in places:
+            if node.shape and node.size and e.storage.get(node) is not buffer:
+                compiler.copy(node, buffer)
+        compiler.leave(frame)
     listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
-    text = "\n".join([*compiler.declared.values(), f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return",
-                      "}"])
+    declared = [*compiler.declared.values(), *[clocks.DECLARED] * compiler.measured.used]
+    text = "
+".join([*declared, f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
     return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made, len(lent))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.native import blas, bounds, lapack, layout, numpy_extremes, numpy_partitions, numpy_sorts, reals
+from reactant.native import blas, bounds, clocks, lapack, layout, numpy_extremes, numpy_partitions, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
 from reactant.native.roots import note_exchange
@@ -318,6 +318,9 @@ def emit_while(f: Function, op: ir.Operation) -> None:
 @emits("func.call")
 def emit_call(f: Function, op: ir.Operation) -> None:
     callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    if callee == clocks.CALLEE:
+        _mark(f, op)
+        return
     if callee.startswith("reactant."):
         HANDLERS["reactant.collective"](f, op)
         return
@@ -359,6 +362,16 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         f.module.done.add(callee)
         emit_function(f.module, function)
     f.call_ours("@" + quoted("f." + callee), operands, list(op.results))
+
+
+def _mark(f: Function, op: ir.Operation) -> None:
+    """Read the clock, where no other thread does."""
+    if f.in_task:
+        return
+    site, phase = clocks.site_and_phase(op)
+    f.module.declare(f"llvm.{clocks.counter()}", "i64", ())
+    for line in clocks.instructions(f.module.clock(site), phase, f.fresh("clock")):
+        f.line(line)
 
 
 def _call_partition(f: Function, op: ir.Operation, callee: str) -> None:

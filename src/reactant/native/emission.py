@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.ir import modules
-from reactant.native import bounds, layout, roots, widths
+from reactant.native import bounds, clocks, layout, roots, widths
 from reactant.native.sections import Section, sections
 from reactant.support.records import dataclass
 
@@ -74,6 +74,8 @@ class Module:
     """Outlined functions by what they say."""
     checked: bool = False
     """Whether there is a `cf.assert` anywhere."""
+    sites: list[int] = field(default_factory=list)
+    """What is clocked (`clocks`), in the order of its numbers."""
 
     def declare(self, name: str, result: str, arguments: Iterable[str], attributes: str = "nounwind") -> str:
         """Declare an external function once; its LLVM name."""
@@ -124,10 +126,17 @@ class Module:
             self.buffers.append(name)
         return self.buffers.index(name)
 
+    def clock(self, site: int) -> int:
+        """The place of a site's numbers."""
+        if site not in self.sites:
+            self.sites.append(site)
+        return self.sites.index(site)
+
     def text(self) -> str:
         """The whole module as LLVM IR."""
         declared = [line for name, line in self.declared.items() if name not in self.routines]
-        routines = [*[bounds.ROUTINES] * self.settings.bounds, *self.routines.values()]
+        routines = [*[bounds.ROUTINES] * self.settings.bounds, *self.routines.values(),
+                    *[clocks.numbers(len(self.sites))] * bool(self.sites)]
         return "\n\n".join(["\n".join(declared), *routines, *self.definitions, "\n".join(self.metadata)]) + "\n"
 
 

@@ -22,6 +22,7 @@ from reactant.native import (  # noqa: F401 - the handlers
     arithmetic,
     blas,
     bounds,
+    clocks,
     control,
     coroutine,
     crowds,
@@ -111,7 +112,8 @@ def compile(module: ir.Module | ir.Operation | ir.OpView | str, function: str | 
                 written_out = crowds.note_crowds(op)
                 inner, given = control.emit_function(made, op, [distinct] * len(chosen)), len(chosen) - worked_in
                 _compiled[key] = NativeFunction(name, key, chosen[:given], *_with_entry(
-                    made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]), made.buffers, where)
+                    made, op, chosen[:given], inner, [_bytes_of(a) for a in chosen[given:]]), made.buffers, where,
+                    made.sites)
                 _compiled[key].seconds = engine.seconds(_compiled[key].as_llvm(), written_out)
                 if top.name == "builtin.module":
                     _compiled[key].source = text, {
@@ -330,9 +332,9 @@ class NativeFunction:
     source: tuple[str, dict[str, Any]] | None = None
 
     def __init__(self, name: str, key: str, arguments: tuple[Argument, ...], text: str, messages: list[str],
-                 workspace: int = 0, buffers: Sequence[str] = (), where: str = "") -> None:
+                 workspace: int = 0, buffers: Sequence[str] = (), where: str = "", sites: Sequence[int] = ()) -> None:
         self.name, self.arguments, self.messages, self.workspace = name, arguments, list(messages), workspace
-        self.where, self._buffers = where, list(buffers)
+        self.where, self._buffers, self.sites = where, list(buffers), tuple(sites)
         self.checked = f"@{bounds.FAILURE} " in text
         self.target = f"reactant.native.{name}.{key}"
         self._text = text
@@ -452,8 +454,19 @@ class NativeFunction:
                 if f"@{lapack.PREFIX}" in self._text:
                     common = common | lapack.addresses()
                 self._addresses = engine.load(self._text + self._handler(), self.target,
-                                              ("entry", "handler", *[bounds.FAILURE] * self.checked), common)
+                                              ("entry", "handler", *[bounds.FAILURE] * self.checked,
+                                               *[clocks.NUMBERS] * bool(self.sites)), common)
             return self._addresses
+
+    def measured(self, again: bool = False) -> dict[int, clocks.Counted]:
+        """What its sites have counted (`native.clocks`). again: begin at 0 now."""
+        if not self.sites:
+            return {}
+        address = self._load()[clocks.NUMBERS]
+        found = dict(zip(self.sites, clocks.read(address, len(self.sites)), strict=True))
+        if again:
+            clocks.clear(address, len(self.sites))
+        return found
 
     def _explained(self, message: str) -> str:
         """What a failed check says, with what is known of an access outside its buffer."""

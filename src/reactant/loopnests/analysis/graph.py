@@ -11,6 +11,8 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype, size
+from reactant.native import clocks
+from reactant.rewrite.report import source_line
 from reactant.support.records import dataclass
 
 Shape = tuple[int, ...]
@@ -22,8 +24,8 @@ class Node:
     """One value. `kind` is the op's name without its dialect; results of ops with several are `result` nodes whose
     only operand is the op's own node."""
 
-    __slots__ = ("attributes", "block", "blocks", "dtype", "index", "kind", "operands", "results", "shape", "users",
-                 "value")
+    __slots__ = ("attributes", "block", "blocks", "dtype", "index", "kind", "line", "operands", "results", "shape",
+                 "users", "value")
 
     def __init__(self, kind: str, operands: Sequence[Node] = (), shape: Shape = (), dtype: np.dtype | None = None,
                  attributes: dict[str, Any] | None = None, index: int = 0):
@@ -36,6 +38,8 @@ class Node:
         self.users: list[Node] = []
         self.block: Block | None = None
         self.value: np.ndarray | None = None
+        self.line = ""
+        """Of the user's program, where somebody measures."""
 
     @property
     def size(self) -> int:
@@ -171,12 +175,17 @@ def read_block(block: ir.Block, known: dict[ir.Value, Node], owner: Node | None 
 def read_operation(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -> Node:
     """Read one op with its regions."""
     if op.name == "stablehlo.dot_general":
+        before = len(into.nodes)
         known[op.results[0]] = made = product(op, known, into)
+        if clocks.recording():
+            for each in into.nodes[before:]:
+                each.line = source_line(op.location)
         return made
     names = [a for a in op.attributes if op.name != "stablehlo.constant" or a == modules.UNSET]
     node = Node(op.name.removeprefix("stablehlo."), [known[v] for v in op.operands],
                 attributes={a: op.attributes[a] for a in names})
     node.block = into
+    node.line = source_line(op.location) if clocks.recording() else ""
     into.nodes.append(node)
     if node.kind == "constant":
         node.value = ops.constant_value(op.results[0])

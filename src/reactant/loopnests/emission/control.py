@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from reactant.loopnests.analysis.graph import Block, Node, origin
-from reactant.loopnests.emission import compactions, listed
+from reactant.loopnests.emission import compactions, listed, measuring
 from reactant.loopnests.emission.affine import ZERO
 from reactant.loopnests.emission.buffers import Frame, NotCompiled
 from reactant.loopnests.emission.by_columns import CALLED
@@ -56,11 +56,12 @@ class Compiler(Emitter):
         steps = frame.plan.steps
         while frame.position < len(steps):
             chain = chain_at(self, frame.plan, frame.position)
-            if chain:
-                frame.position += len(chain) - 1
-                emit_chain(self, chain, destinations)
-            else:
-                self._step(steps[frame.position], destinations)
+            with measuring.step(self, [link.step for link in chain] or [steps[frame.position]]):
+                if chain:
+                    frame.position += len(chain) - 1
+                    emit_chain(self, chain, destinations)
+                else:
+                    self._step(steps[frame.position], destinations)
             self._release(frame)
             frame.position += 1
         return frame
@@ -345,6 +346,7 @@ class Compiler(Emitter):
                 enter_rows(self, rows, slots, before=False)
                 row_after[slots[rows.array].returned] = next_row(self, rows, slots, body)
             listed.enter_lists(self, lists, before=False)
+            measuring.iteration(self)
             frame = self.block(body, {**wanted, **row_after}, loop=True)
             for value, row in row_after.items():
                 if self.e.storage.get(value) is not row:

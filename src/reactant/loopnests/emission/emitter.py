@@ -12,6 +12,7 @@ from reactant.loopnests.emission.carried import Listing, Rows
 from reactant.loopnests.emission.counters import Counters
 from reactant.loopnests.emission.elements import Buffer
 from reactant.loopnests.emission.loops import Target
+from reactant.loopnests.emission.measuring import Measured
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import Number
 from reactant.loopnests.emission.roots import Root
@@ -25,6 +26,7 @@ class Emitter(Counters):
         super().__init__()
         self.rows: dict[Node, list[Rows]] = {}
         """The arrays of loops that live in rows which are kept."""
+        self.measured = Measured()
         self.lists: dict[Node, Listing] = {}
         """The masks whose places are listed."""
 
