@@ -24,7 +24,8 @@ __version__ = "0.2.0"
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
          "mesh": "runtime.meshes", "Mesh": "runtime.meshes",
          "Checkpoints": "processes.checkpoints", "Cluster": "processes.peers", "cluster": "processes.peers",
-         "explain": "explanation", "verify": "verification", "vmap": "mapping", "bisect": "diagnosis.bisection",
+         "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
+         "bisect": "diagnosis.bisection",
          "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
@@ -37,8 +38,8 @@ __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "Compile
            "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError", "array",
            "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo", "code_xla", "cuda",
            "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian",
-           "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "stop_gradient", "value_and_grad", "verify",
-           "vjp", "vmap"]
+           "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile", "stop_gradient", "value_and_grad",
+           "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:

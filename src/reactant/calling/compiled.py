@@ -297,6 +297,10 @@ class Lowered:
         return tuple(self.traced.written) if self.options.donate else ()
 
 
+WATCHING: list[Callable[[Any], None]] = []
+"""Who is told of each program that is compiled."""
+
+
 class Compiled:
     """A compiled program, called with the user's arguments; made by `Lowered.compile`.
 
@@ -327,6 +331,8 @@ class Compiled:
         self._concerned = 0             # how many arrays may overlap one that it writes
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
+        for tell in WATCHING:
+            tell(self)
 
     def recognise(self, key: tuple) -> None:
         """Tell calls of the signature `key`, and those that differ in nothing that the program depends on."""

@@ -14,7 +14,7 @@ from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
 from reactant import pipelines
-from reactant.calling.compiled import Compiled, Lowered, Times, pipeline_of
+from reactant.calling.compiled import WATCHING, Compiled, Lowered, Times, pipeline_of
 from reactant.calling.placing import common_mesh, passes_of
 from reactant.calling.shardings import Told
 from reactant.calling.traced import Traced
@@ -95,6 +95,8 @@ class JaxCompiled(Compiled):
         # Which leaves may be overwritten can be said to `jax.jit` only by argument.
         self.direct = None if not directly or isinstance(executable, MeshExecutable) else executable.direct(
             self._taken.leaves, self._taken.built, lowered.settings.signature, **told)
+        for tell in WATCHING:
+            tell(self)
 
     def prepare(self, args: tuple, kwargs: dict) -> None:
         """Compile now what calls with such arguments run."""

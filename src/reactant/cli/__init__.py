@@ -11,12 +11,12 @@ import sys
 from collections.abc import Sequence
 
 from reactant import __version__
-from reactant.cli import calibrate, demo, info, launch, opt, patterns, raise_, run
+from reactant.cli import calibrate, demo, info, launch, opt, patterns, profile, raise_, run
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
-_COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "patterns": patterns, "raise": raise_,
-             "launch": launch, "info": info}
+_COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "profile": profile, "patterns": patterns,
+             "raise": raise_, "launch": launch, "info": info}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -40,7 +40,12 @@ def _of_others(error: Exception) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own); returns the exit status."""
-    options = _parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    rest: list[str] = []
+    if given[:1] and "--" in given and hasattr(_COMMANDS.get(given[0]), "FOR_SCRIPTS"):     # a script's own arguments
+        given, rest = given[:given.index("--")], given[given.index("--") + 1:]
+    options = _parser().parse_args(given)
+    options.rest = rest
     try:
         status = _COMMANDS[options.command].run(options)
         sys.stdout.flush()

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "time pairs of equal forms on this machine, and store which is used when (about a minute)"
+HELP = "time pairs of equal forms on this machine, and what it can do at best, and store both (about a minute)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +16,14 @@ def run(options: argparse.Namespace) -> int:
     from rich.table import Table
 
     from reactant import calibration
+    from reactant.profiling import machine
     from reactant.simplify.facts import target_costs
 
     console = Console()
     path = target_costs.stored_at()
     if options.reset:
         path.unlink(missing_ok=True)
+        machine.stored_at().unlink(missing_ok=True)
         console.print(f"{path} is gone; the shipped defaults are used.", markup=False)
         return 0
     defaults = target_costs.shipped() or target_costs.CPU
@@ -40,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
     console.print(table)
     for name in calibration.LADDERS:
         console.print(f"{name} = {getattr(found, name)} (shipped: {getattr(defaults, name)})", markup=False)
+    rates = machine.measure() if options.dry_run else machine.rates(again=True)
+    console.print(str(rates), markup=False)
     if not options.dry_run:
-        console.print(f"stored in {calibration.store(found)}", markup=False)
+        console.print(f"stored in {calibration.store(found)} and {machine.stored_at()}", markup=False)
     return 0

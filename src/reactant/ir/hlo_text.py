@@ -25,7 +25,8 @@ _TABLE_ROW = re.compile(r"(\d+) (.*)$")
 
 @dataclass(frozen=True)
 class Instruction:
-    """`shape` as text, and everything after the operands as `rest`, whose quoted parts are empty in `bare`."""
+    """`shape` as text, and everything after the operands as `rest`, whose quoted parts are empty in `bare`. The operand
+    of a parameter is its number."""
 
     name: str
     shape: str
@@ -108,7 +109,7 @@ def _instruction(name: str, text: str) -> Instruction:
     end = _closing(text, 0) + 1 if text.startswith("(") else text.find(" ")
     opcode, _, rest = text[end:].lstrip().partition("(")
     close = _closing(f"({rest}", 0) - 1
-    inside = rest[:close] if opcode not in ("constant", "parameter") else ""
+    inside = rest[:close] if opcode != "constant" else ""
     rest = rest[close + 1:]
     return Instruction(name, text[:end], opcode, tuple(_split(inside)), rest, _QUOTED.sub('""', rest))
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import field
 from functools import cache
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -145,7 +146,7 @@ def clear(address: int, sites: int) -> None:
 
 
 @cache
-def _now() -> ctypes._CFuncPtr:
+def _now() -> Any:
     text = f"declare i64 @llvm.{counter()}()\n" \
            f"define i64 @now() {{\n  %t = call i64 @llvm.{counter()}()\n  ret i64 %t\n}}\n"
     return ctypes.CFUNCTYPE(ctypes.c_int64)(engine.load(text, CALLEE, ("now",), {})["now"])

@@ -18,6 +18,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import modules
 from reactant.ir import ops as build
 from reactant.ir.laid_out import inverse
+from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_and_dtype, size
 from reactant.native import built_in, threads
 from reactant.native.function import NativeFunction, of_target
@@ -50,11 +51,12 @@ class Made:
 
 class Step:
     """One call: `slots` says where the array of each argument of the function is kept, `sizes` how many elements of
-    its dtype there are."""
+    its dtype there are. line: of the program."""
 
     def __init__(self, function: NativeFunction, slots: Sequence[int], made: Sequence[Made], alone: bool,
-                 sizes: Sequence[int]) -> None:
+                 sizes: Sequence[int], line: tuple[str, int] | None = None) -> None:
         self.function, self.slots, self.made, self.alone = function, tuple(slots), tuple(made), alone
+        self.line = line
         self._pool = (0, 1) if alone or not function.threaded else threads.pool()
         self.sizes = tuple(sizes)
         self.record: bytes = b""
@@ -319,7 +321,7 @@ def _written_over(steps: Sequence[Step], kept: Sequence[np.ndarray | None], resu
             over = [chosen[target] for target in fine]
             if over:
                 calls[number] = Step(function, step.slots, [m for m in step.made if all(
-                    m is not each.made for each in over)], step.alone, step.sizes)
+                    m is not each.made for each in over)], step.alone, step.sizes, step.line)
                 found += over
         if step.function.messages:
             break
@@ -411,7 +413,8 @@ class _Reader:
             shape, dtype = shape_and_dtype(result.type)
             made.append(Made(self._new(result), tuple(shape), dtype, source))
             slots.append(made[-1].slot)
-        self.steps.append(Step(function, slots, made, self.little, sizes))   # type: ignore[arg-type]
+        line = file_and_line(op.location)
+        self.steps.append(Step(function, slots, made, self.little, sizes, line))   # type: ignore[arg-type]
 
     def results(self, last: ir.Operation) -> list[tuple[int, tuple[int, ...], np.dtype, bool]]:
         """What the program returns."""

@@ -257,6 +257,13 @@ class Executable:
         """XLA's HLO after its optimisations."""
         return str(self._compiled(on_device).as_text())
 
+    def texts(self) -> list[str]:
+        """XLA's HLO of all forms compiled so far."""
+        made = [program.compiled for program in [*self._forms.programs, self._device_program] if program]
+        if self.directly is not None and self.directly.compiled is not None:
+            made.append(self.directly.compiled)
+        return [str(compiled.as_text()) for compiled in made]
+
     def cost_analysis(self, *, on_device: bool = False) -> dict[str, float]:
         """XLA's own estimate: flops, bytes accessed, transcendentals."""
         found = self._compiled(on_device).cost_analysis()

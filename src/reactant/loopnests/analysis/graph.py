@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
+from reactant.ir.induction import trips
 from reactant.ir.types import shape_and_dtype, size
 from reactant.native import clocks
 from reactant.rewrite.report import source_line
@@ -24,8 +25,8 @@ class Node:
     """One value. `kind` is the op's name without its dialect; results of ops with several are `result` nodes whose
     only operand is the op's own node."""
 
-    __slots__ = ("attributes", "block", "blocks", "dtype", "index", "kind", "line", "operands", "results", "shape",
-                 "users", "value")
+    __slots__ = ("attributes", "block", "blocks", "dtype", "index", "iterations", "kind", "line", "operands", "results",
+                 "shape", "users", "value")
 
     def __init__(self, kind: str, operands: Sequence[Node] = (), shape: Shape = (), dtype: np.dtype | None = None,
                  attributes: dict[str, Any] | None = None, index: int = 0):
@@ -39,7 +40,9 @@ class Node:
         self.block: Block | None = None
         self.value: np.ndarray | None = None
         self.line = ""
-        """Of the user's program, where somebody measures."""
+        """Of the user's program, where somebody measures;"""
+        self.iterations: int | None = None
+        """then also those of a loop, where they are known."""
 
     @property
     def size(self) -> int:
@@ -185,8 +188,11 @@ def read_operation(op: ir.Operation, known: dict[ir.Value, Node], into: Block) -
     node = Node(op.name.removeprefix("stablehlo."), [known[v] for v in op.operands],
                 attributes={a: op.attributes[a] for a in names})
     node.block = into
-    node.line = source_line(op.location) if clocks.recording() else ""
     into.nodes.append(node)
+    if clocks.recording():
+        node.line = source_line(op.location)
+        count = trips(op) if node.kind == "while" else None
+        node.iterations = count.most if count is not None and count.exact else None
     if node.kind == "constant":
         node.value = ops.constant_value(op.results[0])
     for operand in node.operands:

@@ -9,17 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from reactant.loopnests.analysis.graph import Node
 from reactant.loopnests.emission.keeping import results_of
 from reactant.loopnests.emission.roots import Step
+from reactant.loopnests.emission.writer import Writer
 from reactant.native import clocks
 from reactant.native.clocks import BEGIN, END, ONCE, Site
 from reactant.support.records import dataclass
-
-if TYPE_CHECKING:
-    from reactant.loopnests.emission.emitter import Emitter
 
 LEAST = 400.0
 """Weighed operations from which a step is clocked: some 0.2 us, ten times what that costs."""
@@ -42,6 +40,14 @@ class Measured:
 
     around: list[Site] = field(default_factory=list)
     used: bool = False
+
+
+class Emitter(Protocol):
+    """Who writes a function: where its text goes, and which values are in memory or numbers."""
+
+    w: Writer
+    e: Any
+    measured: Measured
 
 
 @contextmanager
@@ -72,6 +78,23 @@ def step(compiler: Emitter, steps: Sequence[Step]) -> Iterator[None]:
         return
     with _around(compiler, site):
         yield
+    for node in [root.node for each in steps for root in each.roots if root.node.kind == "while"]:
+        if site.turns is None:          # written in a way of its own, strip by strip say: all of it is one nest
+            _add_inside(site, node, float(node.iterations or 1))
+
+
+def _add_inside(site: Site, loop: Node, times: float) -> None:
+    """Count what the blocks of a loop do, so often."""
+    for node in [node for block in loop.blocks for node in block.nodes]:
+        if node.blocks and node.kind in ("while", "if", "case"):
+            _add_inside(site, node, times * float(node.iterations or 1))
+        elif node.kind not in ("constant", "result"):
+            flops, special, weight = _work(node)
+            site.flops += times * flops
+            site.special += times * special
+            line = node.line or loop.line
+            site.lines[line] = site.lines.get(line, 0.0) + times * weight
+    site.bytes += sum(r.nbytes for r in loop.results if r.shape)
 
 
 @contextmanager
