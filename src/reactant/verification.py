@@ -143,6 +143,13 @@ def verify(function: Callable, /, *args: Any, rtol: float = 1e-9, atol: float = 
     return found
 
 
+def agreement(a: Any, b: Any, *, rtol: float = 1e-12, atol: float = 0.0) -> Verification:
+    """How far two results of one function agree; tolerances as those of `verify`."""
+    found = Verification("results")
+    _compare(a, b, "result", rtol, atol, found)
+    return found
+
+
 def _run(function: Callable, args: tuple, kwargs: dict) -> tuple[Any, BaseException | None]:
     try:
         with np.errstate(all="ignore"):
