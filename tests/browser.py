@@ -33,7 +33,7 @@ addEventListener("load", () => {
     const a = light(getComputedStyle(e).color), b = light(ground(e));
     if ((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) < 4.5) found.faint.push(e.outerHTML.slice(0, 80));
   }
-  const named = e => (e.getAttribute("aria-label") || e.innerText || e.title || "").trim();
+  const named = e => (e.getAttribute("aria-label") || e.textContent || e.title || "").trim();
   found.nameless = [...document.querySelectorAll("a, button, summary, [role=region], [role=img], [tabindex]")]
     .filter(e => !named(e)).map(e => e.outerHTML.slice(0, 80));
   for (const e of document.querySelectorAll("details")) e.open = true;

@@ -147,26 +147,31 @@ def _collective(op: ir.Operation) -> Collective:
 
 
 def _held(block: ir.Block) -> float:
-    """The most bytes that are in memory at once: what a block is given, and of what it computes what is stored, from
-    where it is made to where it is last read."""
+    """The most bytes that are in memory at once."""
+    given = sum(nbytes(a) for a in block.arguments if isinstance(a.type, ir.RankedTensorType))
+    return max([float(given), *(held for _, held in held_over(block))])
+
+
+def held_over(block: ir.Block) -> Iterator[tuple[ir.Operation, float]]:
+    """The ops of a block in order, with the bytes that are in memory while each runs: what the block is given, and of
+    what it computes what is stored, from where it is made to where it is last read."""
     last: dict[ir.Value, int] = {}
     written = [op.operation for op in block.operations]
     returned = set(written[-1].operands) if written else set()
     for place, op in enumerate(written):
         for value in _read(op):
             last[value] = place
-    now = most = float(sum(nbytes(a) for a in block.arguments if isinstance(a.type, ir.RankedTensorType)))
+    now = float(sum(nbytes(a) for a in block.arguments if isinstance(a.type, ir.RankedTensorType)))
     ends: dict[int, float] = {}
     for place, op in enumerate(written):
         made = sum(nbytes(r) for r in op.results if op.name not in traffic.FUSED or r in returned)
         inside = max((_held(region.blocks[0]) for region in op.regions
                       if op.name in ("stablehlo.while", "stablehlo.if", "stablehlo.case")), default=0.0)
-        most = max(most, now + max(made, inside))
+        yield op, now + max(made, inside)
         now += made
         end = max((last.get(r, place) for r in op.results), default=place)
         ends[end] = ends.get(end, 0.0) + made
         now -= ends.pop(place, 0.0)
-    return most
 
 
 def _read(op: ir.Operation) -> Iterator[ir.Value]:

@@ -1,4 +1,4 @@
 """What was done to my program, and why not more."""
-from reactant.explanation.text import Explanation, explain
+from reactant.explanation.explained import Explanation, explain
 
 __all__ = ["Explanation", "explain"]

@@ -8,7 +8,7 @@ needs. Loops count with their trip count where it is known (else once), conditio
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from jaxlib.mlir import ir
 
@@ -30,6 +30,7 @@ PARTS = {"stablehlo.slice", "stablehlo.dynamic_slice", "stablehlo.gather"}
 """Ops that read no more of their first operand than they give."""
 ENDS = {"stablehlo.return", "func.return", "sdy.return"}
 BRANCHES = {"stablehlo.if", "stablehlo.case"}
+CONTROL = BRANCHES | {"stablehlo.while", "sdy.manual_computation"}
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,27 @@ def _of_control(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traf
         callee = functions.get(op.attributes["callee"].value)
         return Traffic() if callee is None else _of_region(callee.regions[0], functions)
     return None
+
+
+def kept(module: ir.Module) -> Iterator[tuple[ir.Operation, ir.Operation]]:
+    """Ops that could be computed where they are read and are stored all the same, each with the one that needs it in
+    memory: the function's end, a loop, a product, a call."""
+    for function in modules.functions(module).values():
+        yield from _kept(function.regions[0])
+
+
+def _kept(region: ir.Region) -> Iterator[tuple[ir.Operation, ir.Operation]]:
+    for block in region.blocks:
+        body = _Body(block)
+        for op in body.ops:
+            if op.name in FUSED:
+                continue
+            for value in dict.fromkeys(map(body.origin, body._needed_in_memory(op))):
+                if value in body.place and body.ops[body.place[value]].name in FUSED:
+                    yield body.ops[body.place[value]], op
+            if op.name in CONTROL:
+                for inner in op.regions:
+                    yield from _kept(inner)
 
 
 class _Body:

@@ -30,6 +30,7 @@ body.rx { margin: 0; }
 .rx thead th { background: var(--paper); border-bottom: 2px solid var(--line); white-space: nowrap; }
 .rx th.n, .rx td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .rx td.source, .rx code, .rx pre { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: .86rem; }
+.rx td.what { min-width: 15rem; }
 .rx td.w, .rx th.w { white-space: nowrap; }
 .rx td.source { white-space: pre; width: 99%; } .rx tr.hot td { background: var(--mark); }
 .rx pre { background: var(--paper); padding: .6rem; overflow-x: auto; margin: .3rem 0; }

@@ -1,0 +1,115 @@
+"""`explain`: compile a function, and say what became of it."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from reactant.api import as_jitted
+from reactant.calling.compiled import Lowered, Times
+from reactant.communication.account import Needed
+from reactant.communication.traffic import Traffic
+from reactant.explanation import page, text
+from reactant.explanation.records import Account, Line
+from reactant.ir import modules
+from reactant.ir.context import building
+from reactant.rewrite.report import following, source_line
+
+_BOOKKEEPING = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
+
+
+class Explanation(Account):
+    """The account of one compilation: `str()` gives the text, `html()` a page. Made by `reactant.explain`.
+
+    Attributes:
+        name: the function's name.
+        lines: a `Line` for each source line: its `place` (file:line), the operations `traced` and `kept`, counts by
+            name, the `rules` that fired, the `chains` of rewrites, what it `moved` between devices and `why`.
+        operations: how many before and after our passes, as are `flops` and `bytes` (of one run, estimated).
+        report: which rules fired, how often, and the seconds that took.
+        times: seconds of `trace`, `passes`, `xla` and `native`.
+        reason: why a JAX function was left to `jax.jit` as it is, or "".
+        native: what was compiled natively, a text for each part.
+        traffic: what one run moves between the devices of a mesh.
+        choice: why its arguments lie there as they do, if that was chosen.
+
+    Example:
+        >>> account = reactant.explain(lambda x: np.log(np.exp(x)) * 1.0, np.ones(3))
+        >>> print(account)
+        <lambda>: ... operations...
+    """
+
+    def __str__(self) -> str:
+        return text.text(self)
+
+    __repr__ = __str__
+
+    def html(self, file: str | None = None) -> str:
+        """A page that needs nothing else: the source with each line's cost and what it became, graphs of its
+        operations before and after, rules, what was not done and why, memory over time, what moves between devices.
+        Written to `file` where one is named."""
+        content = page.page(self)
+        if file is not None:
+            with open(file, "w", encoding="utf-8") as opened:
+                opened.write(content)
+        return content
+
+    def _repr_html_(self) -> str:
+        """What notebooks show."""
+        return page.fragment(self)
+
+
+def by_line(module: ir.Module) -> dict[str, Counter[str]]:
+    """Operation counts of a module by the user's line."""
+    found: dict[str, Counter[str]] = {}
+    for op in modules.walk(module):
+        if op.name not in _BOOKKEEPING and op.name != "stablehlo.constant":
+            found.setdefault(source_line(op.location), Counter())[op.name] += 1
+    return found
+
+
+def _order(place: str) -> tuple[str, int]:
+    file, _, number = place.rpartition(":")
+    return (file, int(number)) if number.isdigit() else (place, 0)
+
+
+def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[Needed] = ()) -> Explanation:
+    """The explanation of a lowered program, which moves `traffic` between devices; needed: why."""
+    with building():
+        before, after = by_line(lowered.original), by_line(lowered.module)
+    rules = lowered.report.by_line()
+    chains: dict[str, Counter[str]] = {}
+    for chain in lowered.report.chains or ():
+        chains.setdefault(chain.line, Counter())[str(chain)] += 1
+    moved = {f"{line[0]}:{line[1]}" if line else "": each for line, each in traffic.by_line().items()}
+    why: dict[str, list[str]] = {}
+    for each in needed:
+        line = each.collective.line
+        why.setdefault(f"{line[0]}:{line[1]}" if line else "", []).append(each.why)
+    lines = [Line(place, before.get(place, Counter()), after.get(place, Counter()), rules.get(place, {}),
+                  dict(chains.get(place, {})), moved.get(place, ()),
+                  tuple(dict.fromkeys(why.get(place, ()))))
+             for place in sorted({*before, *after, *rules, *moved}, key=_order)]
+    first, last = lowered.cost(optimized=False), lowered.cost()
+    return Explanation(lowered.name, lines,
+                       (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
+                       (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
+                       times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic,
+                       "" if lowered.choice is None else str(lowered.choice), lowered)
+
+
+def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
+    """What compiling `function` for these arguments does: per source line the operations it became, the rules that
+    fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
+    before and after our passes, and where compile time went. Of a program on several devices, what it moves between
+    them: collectives, and their bytes.
+
+    Print it, or read its fields."""
+    derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
+    with following():
+        compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()
+    compiled.executable.compile(on_device=compiled.lowered.on_device)
+    needed: Sequence[Needed] = getattr(compiled.executable, "needed", tuple)()
+    return account(compiled.lowered, compiled.times, compiled.traffic(), needed)
