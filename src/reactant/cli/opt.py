@@ -5,6 +5,7 @@ import argparse
 import contextlib
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reactant.cli import communication
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from reactant.options import CompileOptions
 
 HELP = "run pipelines, passes, families or single rules over a StableHLO file and print the result"
-PRINTING = "limit", "print_patterns", "verify"
+PRINTING = "limit", "print_patterns", "verify", "graph"
 """Options of a run that prints the module."""
 
 
@@ -45,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rtol", type=_tolerance, default=1e-6, help="relative tolerance of results (default 1e-6)")
     parser.add_argument("--atol", type=_tolerance, default=1e-9, help="absolute tolerance of results (default 1e-9)")
     parser.add_argument("--seed", type=seed, default=0, help="seed of the random arguments (default 0)")
+    parser.add_argument("--graph", metavar="FILE.json", type=Path,
+                        help="write the result as a graph for Model Explorer, with lines, and beside it flops and "
+                             "bytes as node data (FILE.flops.json, FILE.bytes.json)")
     parser.add_argument("--verify", action="store_true", help="let MLIR verify the module after each name")
     communication.add_arguments(parser)
 
@@ -107,6 +111,8 @@ def run(options: argparse.Namespace) -> int:
         warnings.simplefilter("always", NotConvergedWarning)
         report = pipelines.run(module, names, chosen(options), verify=options.verify, report=report)
         print(module.operation.get_asm())
+    if options.graph is not None:
+        _write_graph(module, options)
     if options.print_patterns:
         print(report, file=sys.stderr)
     for each in said:
@@ -115,6 +121,16 @@ def run(options: argparse.Namespace) -> int:
         firing = ", ".join(name for name, _ in report.counts()[:5])
         print(f"reactant opt: stopped after {report.rewrites} rewrites; most often fired: {firing}", file=sys.stderr)
     return 0
+
+
+def _write_graph(module: ir.Module, options: argparse.Namespace) -> None:
+    from reactant.explanation import explorer
+
+    try:
+        written = explorer.write(module, options.graph, "stdin" if options.file == "-" else Path(options.file).stem)
+    except OSError as error:
+        raise UsageError(f"cannot write '{options.graph}': {error.strerror or error}") from None
+    print(f"reactant opt: wrote {', '.join(written)}", file=sys.stderr)
 
 
 def _check_runnable(module: ir.Module, file: str, what: str) -> None:

@@ -11,7 +11,7 @@ from reactant.api import as_jitted
 from reactant.calling.compiled import Lowered, Times
 from reactant.communication.account import Needed
 from reactant.communication.traffic import Traffic
-from reactant.explanation import page, text
+from reactant.explanation import explorer, page, text
 from reactant.explanation.records import Account, Line
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -55,6 +55,11 @@ class Explanation(Account):
             with open(file, "w", encoding="utf-8") as opened:
                 opened.write(content)
         return content
+
+    def model_explorer(self, file: str, optimized: bool = True) -> list[str]:
+        """Write the program for Model Explorer (`model-explorer FILE --node_data_paths=...`): `file` and, beside it,
+        node data for flops and bytes; gives the paths. optimized: after our passes, or as traced."""
+        return explorer.write(self.lowered.module if optimized else self.lowered.original, file, self.name)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
