@@ -80,4 +80,4 @@ def until(x):
 @pytest.mark.devices8
 def test_loops_of_unknown_length_between_devices():
     x = reactant.array(np.ones((64, 4)), sharding=reactant.mesh(x=8).sharding("x"))
-    assert "; loops of unknown length count as one turn" in str(reactant.explain(until, x))
+    assert "; loops of unknown length count as one iteration" in str(reactant.explain(until, x))

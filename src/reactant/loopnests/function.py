@@ -96,8 +96,7 @@ def _written(compiler: Compiler, block: Block, inputs: Sequence[Node], outputs: 
         compiler.leave(frame)
     listed += [f"{b.name}: {b.type}" for b in compiler.scratch_made]
     declared = [*compiler.declared.values(), *[clocks.DECLARED] * compiler.measured.used]
-    text = "
-".join([*declared, f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
+    text = "\n".join([*declared, f"func.func @{name}({', '.join(listed)}) {{", *w.text(), "return", "}"])
     return Written(text, [*outer, *constants], list(outputs), compiler.scratch_made, len(lent))
 
 
