@@ -523,7 +523,7 @@ def test_shapes_in_place_of_arrays():
     assert reactant.grad(lambda x, y: np.sum(x @ y)).lower(shape, shape).cost()["flops"] > 0
     placed = jax.ShapeDtypeStruct((3,), np.float32, sharding=jax.sharding.SingleDeviceSharding(jax.devices()[0]))
     assert isinstance(reactant.jit(lambda x: x * 2).lower(placed).compile()(jax.numpy.ones(3)), jax.Array)
-    with pytest.raises(reactant.UnsupportedError, match=r"no values to compute with\. `\.lower\(\.\.\.\)` takes it"):
+    with pytest.raises(reactant.UnsupportedError, match=r"(?s)no values to compute.*`\.lower\(\.\.\.\)` takes it"):
         reactant.jit(stretched)({"x": shape, "y": shape}, 2.0)
 
 

@@ -138,7 +138,9 @@ class Export:
             for op in modules.walk(self.module):
                 if op.name == "stablehlo.custom_call" and "reactant" in op.attributes["call_target_name"].value:
                     raise UnsupportedError("This program calls code that is compiled for this process (an unraised "
-                                           "kernel, say): no other can run it.")
+                                           "kernel, say): no other can run it.",
+                                           hint="Compile with reactant.CompileOptions(native=\"never\"), and kernels "
+                                                "with lower=\"tensor\".", code="not-exportable")
             self.body = body_of(self.module, lowered.name)
             cusolver.for_platform(self.module, lowered_for())
 
@@ -219,14 +221,16 @@ class Export:
 def _refuse_part(leaf: Any, written: Mapping[int, int]) -> None:
     """written: arguments whose final contents are results."""
     if isinstance(leaf, OfArgument) and (leaf.steps or leaf.number not in written):
-        raise UnsupportedError("The function returns an argument, or a view of one, which is no result of its program: "
-                               "the caller has it. Return a copy (x.copy()) to export it.")
+        raise UnsupportedError("The function returns an argument, or a view of one, which is no result of its "
+                               "program: the caller has it.", hint="Return a copy (x.copy()) to export it.",
+                               code="not-exportable")
     if isinstance(leaf, (Places, Rows, Sized)):
-        raise UnsupportedError("The function returns what has a run-time size, which no result of a program has. "
-                               "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask to export it.")
+        raise UnsupportedError("The function returns what has a run-time size, which no result of a program has.",
+                               hint="Return it at full size, e.g. np.where(mask, x, 0), and a count or mask to "
+                                    "export it.", code="result-of-run-time-size")
     if isinstance(leaf, Known) and isinstance(leaf.value, (np.ndarray, np.generic, int, float, complex)):
         raise UnsupportedError(f"The function returns {leaf.value!r} whatever its arguments hold, which is no result "
-                               f"of its program. Leave it out to export the function.")
+                               "of its program.", hint="Leave it out to export the function.", code="not-exportable")
 
 
 def export(function: Callable, /, *args: Any, **kwargs: Any) -> Export:

@@ -153,9 +153,13 @@ class JaxJitted(Jitted):
         args, kwargs = _plain((args, kwargs))
         lowered = self.lower(*args, **kwargs)
         if lowered.reason:
-            raise ReactantError(f"{self._name} is left to jax.jit: {lowered.reason}")
+            raise ReactantError(f"{self._name} is left to jax.jit: {lowered.reason}",
+                                hint="Use jax.jit for it, or take that out of the function.",
+                                code="jax-function-not-imported")
         if lowered.imported.callbacks:
-            raise ReactantError(f"{self._name} calls Python at run time: a program of its own cannot take that along.")
+            raise ReactantError(f"{self._name} calls Python at run time: a program of its own cannot take that "
+                                "along.", hint="Use jax.jit for it, or take that out of the function.",
+                                code="jax-function-not-imported")
         leaves, _, _ = argument_leaves(self.settings, args, kwargs)
         keys = (jax.dtypes.issubdtype(getattr(x, "dtype", None), jax.dtypes.prng_key) for x in leaves)
         return lowered, [jax.random.key_data(x) if is_key else x for x, is_key in zip(leaves, keys, strict=True)]
@@ -171,7 +175,8 @@ class JaxJitted(Jitted):
                 type(x) is DeviceArray or isinstance(x, jax.Array) and spread(x) is not None
                 for x in jax.tree_util.tree_leaves((args, kwargs)))):
             raise ShardingError(f"shard=\"strict\": {self._name} is left to jax.jit, which may gather whole arrays: "
-                                f"{refused}") from None
+                                f"{refused}", hint="Use jax.jit for it, or take that out of the function.",
+                                code="strict-sharding") from None
 
     def _tell(self, refused: Exception) -> None:
         """Warn where something of ours failed. (What only JAX can run is no failure.)"""

@@ -11,7 +11,7 @@ from typing import Any
 
 from reactant.api import jit
 from reactant.calling.jitted import Jitted
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, in_one_line
 from reactant.kernels.form.interpret import OutOfBounds
 from reactant.kernels.launch import dispatch, launch
 from reactant.kernels.launch.building import WayIn
@@ -100,7 +100,7 @@ def _run(way_in: WayIn, how: Launch, described: Described) -> Any:
         except OutOfBounds:
             pass                        # says what is wrong with these integers, where that can be told before it runs
         except (ReactantError, RuntimeError) as error:
-            changing.refused = str(error)
+            changing.refused = in_one_line(error)
         described.arguments, described.numbers = known
     return _compiled_for(way_in, how, described)(tuple(described.roots), tuple(described.numbers))
 

@@ -18,7 +18,7 @@ from jaxlib.mlir import ir
 
 import reactant.simplify  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, in_one_line
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -36,8 +36,7 @@ from reactant.support.session import collecting_later
 class UnknownPass(ReactantError, KeyError):
     """No pipeline, family, rule or pass has this name."""
 
-    def __str__(self) -> str:
-        return str(self.args[0])
+    code = "unknown-pass"
 
 
 def admits(options: CompileOptions, rule: Rule) -> bool:
@@ -55,9 +54,9 @@ def require_known(options: CompileOptions) -> None:
     for name in options.without:
         if name not in known:
             close = difflib.get_close_matches(str(name), sorted(known), 3)
-            meant = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-            raise UnknownPass(f"without={name!r}: no family or rule is called so.{meant} Families: "
-                              f"{', '.join(registry.families())}.")
+            meant = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
+            raise UnknownPass(f"without={name!r}: no family or rule is called so.",
+                              hint=f"{meant}Families: {', '.join(registry.families())}.")
 
 
 @dataclass(frozen=True)
@@ -161,14 +160,14 @@ def resolve(passes: Any) -> tuple[Any, ...]:
         try:
             return (registry.rule(passes),)
         except KeyError:
-            raise UnknownPass(f"no pipeline, family, rule or pass is called '{passes}'; "
-                              f"pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
+            raise UnknownPass(f"No pipeline, family, rule or pass is called '{passes}'.",
+                              hint=f"Pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
     if isinstance(passes, (Fixpoint, Mlir, Differentiate, Keep, Function, Rule)) or callable(passes):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))
-    raise UnknownPass(f"{passes!r} is not a pass.")
+    raise UnknownPass(f"{passes!r} is not a pass.", hint="Passes are described in docs/rules.md.")
 
 
 def run(module: ir.Module, passes: Any = "default", options: CompileOptions | None = None,
@@ -358,4 +357,4 @@ def _verify_after(module: ir.Module, each: Any) -> None:
     try:
         modules.verify(module)
     except modules.InvalidModule as error:
-        raise modules.InvalidModule(f"pass '{pass_name(each)}' broke the module: {error}") from error
+        raise modules.InvalidModule(f"pass '{pass_name(each)}' broke the module: {in_one_line(error)}") from error

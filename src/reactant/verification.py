@@ -12,6 +12,7 @@ import numpy as np
 from reactant.api import as_jitted
 from reactant.calling.jitted import BoundJitted
 from reactant.calling.signature import is_plain_object
+from reactant.errors import in_one_line
 from reactant.support.attributes import attributes
 from reactant.support.records import dataclass
 
@@ -159,7 +160,7 @@ def _run(function: Callable, args: tuple, kwargs: dict) -> tuple[Any, BaseExcept
 
 
 def _said(error: BaseException | None) -> str:
-    return "no exception" if error is None else f"{type(error).__name__}: {error}"
+    return "no exception" if error is None else f"{type(error).__name__}: {in_one_line(error)}"
 
 
 def _compare(a: Any, b: Any, path: str, rtol: float, atol: float, found: Verification) -> None:

@@ -110,7 +110,7 @@ def test_jax_derivatives_at_python_numbers(x64):
 
 def test_what_has_no_derivative_says_so():
     ours = reactant.jit(lambda a: np.frexp(a)[0])
-    with pytest.raises(reactant.UnsupportedError, match="JAX cannot differentiate.*jax.custom_jvp"):
+    with pytest.raises(reactant.UnsupportedError, match="(?s)JAX cannot differentiate.*jax.custom_jvp"):
         jax.grad(lambda a: ours(a).sum())(jnp.asarray(S))
 
 

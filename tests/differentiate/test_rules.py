@@ -188,7 +188,7 @@ def test_products_with_zeros_are_exact():
 ])
 @pytest.mark.parametrize("mode", [vjp, jvp])
 def test_an_op_without_a_rule_says_why(mode, build, why):
-    with pytest.raises(NotDifferentiable, match=why):
+    with pytest.raises(NotDifferentiable, match=f"(?s){why}"):
         mode(module_of(build, [real(4)]), [0], [0])
 
 

@@ -124,7 +124,7 @@ def counted(x):
 
 @pytest.mark.parametrize("program", [warned_of, filtered, recorded, counted])
 def test_warnings_that_decide_are_refused(program):
-    with pytest.raises(UnsupportedError, match=r"(?s)np.isfinite.*test_foreign_errors.py"):
+    with pytest.raises(UnsupportedError, match=r"(?s)test_foreign_errors.py.*np.isfinite"):
         reactant.jit(program)(X)
 
 

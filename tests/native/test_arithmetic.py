@@ -253,7 +253,7 @@ def test_special_constants_keep_their_bits(text):
 
 
 def test_other_roundings_are_refused():
-    with pytest.raises(UnsupportedError, match="native code rounds to nearest"):
+    with pytest.raises(UnsupportedError, match="Native code rounds to nearest"):
         run("%r = arith.truncf %x0 upward : f64 to f32", ["f64"], "f32", np.zeros(3))
     assert run("%r = arith.truncf %x0 to_nearest_even : f64 to f32", ["f64"], "f32", np.ones(3)).tolist() == [1, 1, 1]
 

@@ -103,7 +103,7 @@ def test_accesses(body, where):
     if where in ("first", "last"):
         run(*given)
     else:
-        with pytest.raises(NativeError, match=r"outside its buffer: .* which has 96 bytes\. .*, a test\.$") as found:
+        with pytest.raises(NativeError, match=r"outside its buffer: .* which has 96 bytes\. .*, a test\.\n") as found:
             run(*given)
         if body != "sort":
             assert f"from byte {8 * INDICES[where]} on" in str(found.value)

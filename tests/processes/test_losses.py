@@ -11,7 +11,7 @@ def test_the_first_loss_stays():
     known.hear(Loss(2, 4, "near", ENDED, "ended"))
     assert known.wait(0.0) == first and not known.told
     error = known.error()
-    assert (str(error), error.rank, error.host) == ("Process 1 of 4 (far) was killed by SIGKILL.", 1, "far")
+    assert (error.fact, error.rank, error.host) == ("Process 1 of 4 (far) was killed by SIGKILL.", 1, "far")
     assert known.told
 
 

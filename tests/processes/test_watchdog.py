@@ -43,9 +43,9 @@ print("went on", flush=True)
 
 
 @pytest.mark.parametrize("way, status, printed, error", [
-    ("sleeps", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "Process 1 of 3 (far) was killed.\n"),
-    ("computes", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "Process 1 of 3 (far) was killed.\n"),
-    ("waits for a lock", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "was killed.\n"),
+    ("sleeps", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "was killed.\n  code: cluster-lost\n"),
+    ("computes", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "was killed.\n  code: cluster-lost\n"),
+    ("waits for a lock", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "was killed.\n  code: cluster-lost\n"),
     ("goes on", 0, "went on\nclosed\n", ""),
     ("is stuck", watchdog.LOST, "", "Process 0 waits for it, in"),
 ])
@@ -102,4 +102,4 @@ def test_who_is_blamed(monkeypatch, error, words, rank, kind):
 def test_a_known_loss_is_blamed_at_once():
     dog = Watchdog(Silent({}), 0, HOSTS, patience=1000.0)
     dog.known.hear(Loss(2, 3, "c", DIED, "was killed by SIGKILL"))
-    assert str(dog.blamed(RESET)) == "Process 2 of 3 (c) was killed by SIGKILL."
+    assert dog.blamed(RESET).fact == "Process 2 of 3 (c) was killed by SIGKILL."

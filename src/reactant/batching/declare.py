@@ -25,6 +25,8 @@ from reactant.ir.types import dtype_of, shape_of, tensor_type
 class NotBatchable(ReactantError, NotImplementedError):
     """An op that depends on batched values has no batched form, not even as a loop; names the op."""
 
+    code = "not-batchable"
+
 
 class Call:
     """An op being batched. `operands` are values of the new program; operand i has a leading batch dimension of `size`

@@ -207,8 +207,9 @@ class Lowered:
         from reactant.communication.choosing import chosen
         if self.placement is None:
             if self.options.mesh is None:
-                raise ShardingError(f"shard=\"auto\": on which devices '{self.name}' runs is not known. Say mesh="
-                                    f"reactant.mesh(x=8), or give it an array that is on a mesh.")
+                raise ShardingError(f"shard=\"auto\": on which devices '{self.name}' runs is not known.",
+                                    hint="Say mesh=reactant.mesh(x=8), or give it an array that is on a mesh.",
+                                    code="auto-sharding")
             return
         missing = len(self.placement.arguments) - len(labels)
         labels = [*labels, *(f"constant {k}" for k in range(missing))]
@@ -486,7 +487,8 @@ class Compiled:
             results = self.executable.traced(arrays)
             if self._traced.written:
                 raise ReactantError("A function that writes into its arguments cannot be part of a jax.jit program: "
-                                    "jax arrays do not change. Return the new array instead.")
+                                    "jax arrays do not change.", hint="Return the new array instead.",
+                                    code="argument-cannot-change")
             return self._deliver(results, leaves, args, kwargs)
         results = self._held(self._completed(self.executable.on_device, arrays), leaves)
         for number, index in self._traced.written.items():
@@ -495,8 +497,8 @@ class Compiled:
             elif isinstance(leaves[number], np.ndarray):
                 np.copyto(leaves[number], np.asarray(results[index]), casting="equiv")
             else:
-                raise ReactantError("The function writes into an argument that is a jax.Array, which cannot change. "
-                                    "Pass reactant.array(x) instead.")
+                raise ReactantError("The function writes into an argument that is a jax.Array, which cannot change.",
+                                    hint="Pass reactant.array(x) instead.", code="argument-cannot-change")
         return self._deliver(results, leaves, args, kwargs)
 
     def _completed(self, program: Callable[[list], list], arrays: list) -> list:
@@ -556,13 +558,14 @@ def _refuse_overlap(leaves: list, written: Set[int], read: Set[int] | None) -> N
         if isinstance(target, np.ndarray) and not (target.flags.forc or are_distinct(
                 target.shape, target.strides, target.itemsize)):
             raise OverlapError(f"Elements of array {number} among the arguments overlap in memory (it is a view by "
-                               "as_strided) and the function writes into it. Pass the array that it is a view of.")
+                               "as_strided) and the function writes into it.",
+                               hint="Pass the array that it is a view of.")
         for other in concerned:
             array = leaves[other]
             if other != number and array is not target and _overlap(array, target):
-                raise OverlapError(
-                    f"Arrays {number} and {other} among the arguments overlap in memory and the function writes into "
-                    f"one of them. Pass one array and slice it inside the function, or pass a copy.")
+                raise OverlapError(f"Arrays {number} and {other} among the arguments overlap in memory and the "
+                                   "function writes into one of them.",
+                                   hint="Pass one array and slice it inside the function, or pass a copy.")
 
 
 def _overlap(array: Any, target: np.ndarray | DeviceArray) -> bool:

@@ -21,7 +21,7 @@ from reactant.calling.traced import Traced
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
 from reactant.communication.traffic import Traffic, traffic
-from reactant.errors import ReactantError, ShardingError
+from reactant.errors import ReactantError, ShardingError, in_one_line
 from reactant.frontends.jax import importing as jax_way
 from reactant.frontends.jax.jax_arguments import Settings, argument_leaves, donated_leaves
 from reactant.frontends.jax.refusals import CannotImport, Failed
@@ -329,7 +329,7 @@ def _refusing() -> Iterator[None]:
     try:
         yield
     except ReactantError as error:
-        raise Failed(f"a pass failed: {error}") from error
+        raise Failed(f"a pass failed: {in_one_line(error)}") from error
 
 
 def usable(imported: jax_way.Imported) -> tuple[int, ...]:

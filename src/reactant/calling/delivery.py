@@ -148,8 +148,9 @@ class _Delivery:
             return sig.follow(self.roots, leaf.path)
         if isinstance(leaf, Maybe):
             if isinstance(results[leaf.defined], jax.core.Tracer):
-                raise UnsupportedError(f"'{self.name}' returns None on some paths, which the run decides, "
-                                       "inside a JAX program. Return a number that says so beside the value.", "")
+                raise UnsupportedError(f"'{self.name}' returns None on some paths, which the run decides, inside a "
+                                       "JAX program.", span=None,
+                                       hint="Return a number that says so beside the value.", code="unsupported-result")
             return sig.map_tree(leaf.value, self.leaf) if results[leaf.defined] else None
         if isinstance(leaf, (Sized, Places, Rows)):
             if any(isinstance(array, jax.core.Tracer) for array in results):
@@ -173,8 +174,9 @@ class _Delivery:
 
 
 def _of_run_time_size(name: str) -> UnsupportedError:
-    return UnsupportedError(f"'{name}' returns what has a run-time size inside a JAX program. "
-                            "Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.", "")
+    return UnsupportedError(f"'{name}' returns what has a run-time size inside a JAX program.", span=None,
+                            hint="Return it at full size, e.g. np.where(mask, x, 0), and a count or mask.",
+                            code="result-of-run-time-size")
 
 
 def _true_in(name: str, mask: Any) -> np.ndarray:

@@ -43,9 +43,9 @@ def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
         try:
             made = make(module, varied, _inexact(body.outputs))
         except NotDifferentiable as error:
-            raise UnsupportedError(
-                f"JAX cannot differentiate '{body.name}', a compiled NumPy function. Wrap the call in jax.custom_jvp "
-                f"or jax.custom_vjp with the derivative, or change the line: {error}") from error
+            raise UnsupportedError(f"JAX cannot differentiate '{body.name}', a compiled NumPy function: {error.fact}",
+                                   hint="Wrap the call in jax.custom_jvp or jax.custom_vjp with the derivative, or "
+                                        "change the line.", code="not-differentiable", span=error.span) from error
         pipelines.run(made, "default")
         return body_of(made, f"{body.name}_{mode}")
 

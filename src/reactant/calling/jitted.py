@@ -82,7 +82,8 @@ class Jitted(LikeFunction):
         self._static = sig.require_known(static, known, "static_argnames")
         self._traced = sig.require_known(traced, known, "traced_argnames")
         if both := self._static & self._traced:
-            raise ReactantError(f"{min(both)!r} is among static_argnames and traced_argnames: it can be only one.")
+            raise ReactantError(f"{min(both)!r} is among static_argnames and traced_argnames.",
+                                hint="It can be only one.", code="unknown-argument-name")
         self._named = bool(self._static or self._traced)
         self._entries: dict[tuple, Compiled] = {}
         self._room: dict[tuple, int] = {}       # where lists turned out longer than `list_capacity`

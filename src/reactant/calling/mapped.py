@@ -136,8 +136,8 @@ class _Call:
                 result = call(self.mapped.function, *args, **kwargs)
                 if any(list(map(id, old)) != list(map(id, _held(container))) for container, old in held):
                     raise UnsupportedError(f"'{self.mapped.name}' changes a list, dict or object among its "
-                                           f"arguments, which vmap cannot do for a whole batch. Return what it makes "
-                                           f"instead.")
+                                           "arguments, which vmap cannot do for a whole batch.",
+                                           hint="Return what it makes instead.", code="changes-under-transformation")
                 results = list(_paired(result, self._out_axes(result), "out_axes"))
                 values = [self._result(leaf) for leaf, _ in results]
                 contents = {n: each.element.storage.read() for n, each in enumerate(self.elements)
@@ -181,8 +181,9 @@ class _Call:
         if type(leaf) is Tensor:
             return leaf.value()
         if getattr(type(leaf), "partial", False):
-            raise UnsupportedError("A mapped function returns an array whose size depends on run-time values. Return "
-                                   "it at full size, e.g. np.where(mask, x, 0).")
+            raise UnsupportedError("A mapped function returns an array whose size depends on run-time values.",
+                                   hint="Return it at full size, e.g. np.where(mask, x, 0).",
+                                   code="result-of-run-time-size")
         if isinstance(leaf, (bool, int, float, complex, np.ndarray, np.generic)):
             array = np.asarray(leaf)
             return self.trace.capture(array) if array.size > 1 else ops.constant(array)
@@ -203,7 +204,8 @@ class _Call:
             value, batched = found[old]
             if batched:
                 raise UnsupportedError(f"'{self.mapped.name}' writes into an array that is not mapped, and each "
-                                       f"element would write something else. Map it, or return what is written.")
+                                       "element would write something else.",
+                                       hint="Map it, or return what is written.", code="changes-under-transformation")
             storage.write(value)
         for number, old in contents.items():
             each = self.elements[number]
@@ -261,7 +263,7 @@ class _Call:
         sharing = [other for other in self.elements if other.whole.storage is each.whole.storage]
         if len(sharing) > 1:
             raise UnsupportedError(f"'{self.mapped.name}' writes into a mapped array that it also gets as another "
-                                   f"argument. Pass a copy.")
+                                   "argument.", hint="Pass a copy.", code="changes-under-transformation")
         each.whole.assign(new)
 
     def _placed(self, found: tuple[ir.Value, bool], axis: int | None) -> ir.Value:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from reactant.calling.signature import is_plain_object
-from reactant.errors import StateChangeError
+from reactant.errors import HERE, Span, StateChangeError
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source import source_map
@@ -81,17 +81,17 @@ class State:
             for key in reversed(_since(items, count)):
                 del items[key]
         name, holder, key = wrong
-        raise StateChangeError(name, self._line(holder, key))
+        raise StateChangeError(name, span=self._line(holder, key) or HERE)
 
-    def _line(self, holder: Any, key: Any) -> str | None:
-        """Where the function writes it, as errors name lines."""
+    def _line(self, holder: Any, key: Any) -> Span | None:
+        """Where the function writes it."""
         writes = current_trace().outer_writes.get(id(holder), {})
         frame = writes.get(key) or writes.get(None)
         if frame is None:       # a variable
             frame = next((source_map.described(code, line) for name, at, place, inside in _names(self.function, set())
                           if at is holder and place == key for code in inside for line in _assignments(code, name)),
                          None)
-        return None if frame is None else frame.named()
+        return frame
 
     def _look(self, name: str, holder: Any, key: Any, seen: set[int]) -> None:
         read, write = _access(holder, key)

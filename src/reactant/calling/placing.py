@@ -40,8 +40,8 @@ def placement_of(name: str, positional: tuple, keyword: tuple, traced: Traced, m
         + [("out_shardings", each) for each in named_in(told.results)]
     on = common_mesh(name, [*said, *lie], mesh)
     if on is None and (told.arguments is not None or told.results is not None):
-        raise ShardingError(f"in_shardings and out_shardings of '{name}' name axes of no mesh: say mesh=, or "
-                            f"mesh.sharding(...) for them.")
+        raise ShardingError(f"in_shardings and out_shardings of '{name}' name axes of no mesh.",
+                            hint="Say mesh=, or mesh.sharding(...) for them.", code="sharding-axes")
     if on is None or on.size == 1:
         return None
     places = []
@@ -89,8 +89,9 @@ def _of_results(name: str, tree: Any, said: Any) -> Iterator[tuple[int, Any]]:
         for part, each in zip(tree, said, strict=True):
             yield from _of_results(name, part, each)
     else:
-        raise ShardingError(f"out_shardings of '{name}' does not fit what it returns: one sharding for all, or the "
-                            f"same tuple, list or dict of shardings.")
+        raise ShardingError(f"out_shardings of '{name}' does not fit what it returns.",
+                            hint="One sharding for all, or the same tuple, list or dict of shardings.",
+                            code="sharding-mismatch")
 
 
 def _labelled(positional: tuple, keyword: tuple) -> Iterator[tuple[int | str, tuple]]:
@@ -121,10 +122,10 @@ def common_mesh(name: str, places: list[tuple[str, NamedSharding]], told: Any) -
         if found is None:
             found, first = place.mesh, f"{label[0].lower()}{label[1:]} is on"
         elif not same_devices(place.mesh, found):
-            raise ShardingError(
-                f"{label} of '{name}' is on another mesh ({_mesh(place.mesh)}) than the one that {first} "
-                f"({_mesh(found)}). Put it there: reactant.array(x, sharding=mesh.sharding(...)), where "
-                f"{shown(place)} is its sharding now.")
+            raise ShardingError(f"{label} of '{name}' is on another mesh ({_mesh(place.mesh)}) than the one that "
+                                f"{first} ({_mesh(found)}).",
+                                hint="Put it there: reactant.array(x, sharding=mesh.sharding(...)), where "
+                                     f"{shown(place)} is its sharding now.", code="sharding-mismatch")
     return None if found is None else outside(found)
 
 

@@ -62,6 +62,7 @@ def sharding_on(mesh: Mesh, said: Any, rank: int) -> NamedSharding | None:
     if said is None:
         return None
     if is_several(said):
-        raise ShardingError("in_shardings has one sharding for each argument, which is that of every array in it.")
+        raise ShardingError("in_shardings has one sharding for each argument, which is that of every array in it.",
+                            hint="Give a tuple with one sharding for each.", code="sharding-mismatch")
     spec = said if isinstance(said, PartitionSpec) else said.spec
     return canonical(NamedSharding(mesh, spec), rank) if len(spec) <= rank else None

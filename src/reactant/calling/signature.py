@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.errors import ReactantError, UnsupportedError, require_plain
+from reactant.errors import ReactantError, Reason, UnsupportedError, require_plain
 from reactant.ir.types import supported
 from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
@@ -42,9 +42,9 @@ class Static:
         try:
             self._hash = hash((type(value), _frozen(value)))
         except (TypeError, ValueError):      # of memory that can be written: a ValueError
-            raise UnsupportedError(
-                f"An argument of type {type(value).__name__} is neither an array, a number nor hashable, so it cannot "
-                f"be an argument of a compiled function. Pass its arrays, or make it hashable.") from None
+            raise UnsupportedError(f"An argument of type {type(value).__name__} is neither an array, a number nor "
+                                   "hashable, so it cannot be an argument of a compiled function.",
+                                   hint="Pass its arrays, or make it hashable.", code="unsupported-argument") from None
 
     def __hash__(self) -> int:
         return self._hash
@@ -123,9 +123,11 @@ class Flattener:
     def _description(self, x: jax.ShapeDtypeStruct) -> tuple:
         """Of an array that is nowhere: NumPy's, or a device array where a sharding says so."""
         if not self._described:
-            raise UnsupportedError(f"{x} has no values to compute with. `.lower(...)` takes it; a call takes an array.")
+            raise UnsupportedError(f"{x} has no values to compute with.",
+                                   hint="`.lower(...)` takes it; a call takes an array.", code="unsupported-argument")
         if jax.dtypes.issubdtype(x.dtype, jax.dtypes.extended):
-            raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be described. Pass one to `.lower(...)`.")
+            raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be described.",
+                                   hint="Pass one to `.lower(...)`.", code="unsupported-dtype")
         self.leaves.append(x)
         shape, dtype = tuple(x.shape), np.dtype(x.dtype)
         if x.sharding is None:
@@ -156,12 +158,15 @@ class Flattener:
         if isinstance(x, np.ndarray):
             require_plain(x)
             if self._attributes and not _computable(x.dtype):
-                raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be compiled.")
+                raise UnsupportedError(f"Arrays of dtype {x.dtype} cannot be compiled.",
+                                       hint="Convert them to numbers before the call: x.astype(...).",
+                                       code="unsupported-dtype")
             layout = None if x.flags.c_contiguous else x.strides
             return ("array", x.shape, x.dtype, layout, x.flags.writeable)
         if jax.dtypes.issubdtype(x.dtype, jax.dtypes.extended):
-            raise UnsupportedError(f"A NumPy function cannot take an array of dtype {x.dtype}. Pass "
-                                   f"jax.random.key_data(key), or compile with frontend=\"jax\".")
+            raise UnsupportedError(f"A NumPy function cannot take an array of dtype {x.dtype}.",
+                                   hint="Pass jax.random.key_data(key), or compile with frontend=\"jax\".",
+                                   code="jax-random-key")
         ours = type(x) is DeviceArray
         node = ("device", tuple(x.shape), np.dtype(x.dtype), ours, x.apart if ours else None)
         place = meshes.spread(x.buffer if ours else x)
@@ -215,13 +220,13 @@ class Flattener:
                 self._forget(held)
             del self.leaves[leaves:], self._alive[seen:]
             self._attributes = depth
-            return ("refused", str(error).partition("\n")[0], type(x))
+            return ("refused", error.as_reason, type(x))
 
 
 def _refuse_attributes(x: Any) -> None:
     if held := getattr(x, "__dict__", None):
-        raise UnsupportedError(f"An argument of type {type(x).__name__} has attributes ({', '.join(held)}) beside what "
-                               f"is in it. Pass them on their own.")
+        raise UnsupportedError(f"An argument of type {type(x).__name__} has attributes ({', '.join(held)}) beside "
+                               "what is in it.", hint="Pass them on their own.", code="unsupported-argument")
 
 
 @functools.cache
@@ -234,16 +239,16 @@ class Refused:
 
     __slots__ = ("_reason", "_used")
 
-    def __init__(self, reason: str):
+    def __init__(self, reason: Reason):
         self._reason, self._used = reason, False
 
     def __getattr__(self, name: str) -> Any:
         self._used = True
-        raise _RefusedAttribute(self._reason)
+        raise _RefusedAttribute(self._reason.fact, hint=self._reason.hint, code=self._reason.code)
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         self._used = True
-        raise UnsupportedError(self._reason)
+        raise self._reason.error()
 
     __hash__ = object.__hash__
 
@@ -496,5 +501,6 @@ def require_known(names: Iterable[str], parameters: Iterable[str], option: str) 
     """Argument names as a set; unknown ones raise."""
     names = frozenset([names] if isinstance(names, str) else names or ())
     if unknown := names - set(parameters):
-        raise ReactantError(f"{option}: the function has no argument {sorted(unknown)[0]!r}.")
+        raise ReactantError(f"{option}: the function has no argument {sorted(unknown)[0]!r}.",
+                            hint="Name parameters of the function.", code="unknown-argument-name")
     return names

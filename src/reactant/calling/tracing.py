@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant.calling import changes
 from reactant.calling import signature as sig
 from reactant.calling.traced import Known, Maybe, OfArgument, Places, Result, Rows, Sized, Traced
-from reactant.errors import ConcreteValueNeeded, LeakError, ReactantError, UnsupportedError, speaking_of
+from reactant.errors import HERE, ConcreteValueNeeded, LeakError, ReactantError, Reason, UnsupportedError, speaking_of
 from reactant.frontends import scipy
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask
 from reactant.frontends.arrays.implements import has_tensors
@@ -45,8 +45,9 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
     """Trace `function` on arguments described by signature nodes. Where it has to know which container control
     flow has taken, it is traced again, and those of its type are chosen as themselves, by number."""
     if "raise" in np.geterr().values():
-        raise UnsupportedError("np.seterr or np.errstate says 'raise', and compiled code raises no FloatingPointError: "
-                               "it gives NaN and infinity. Call it inside `with np.errstate(all='warn'):`.")
+        raise UnsupportedError("np.seterr or np.errstate says 'raise', and compiled code raises no "
+                               "FloatingPointError: it gives NaN and infinity.",
+                               hint="Call it inside `with np.errstate(all='warn'):`.", code="floating-point-warnings")
     scipy.register_loaded()
     wanted: set[str] = set()
     first: ReactantError | None = None
@@ -184,13 +185,22 @@ def _element(tree: Any, columns: Iterator[Result | None], whole: Any) -> Any:
     return column
 
 
-def _not_delivered(text: str, leaf: Any) -> UnsupportedError:
-    return UnsupportedError(text, source_map.made_at(leaf.sizes()))
+def _not_delivered(reason: Reason, leaf: Any) -> UnsupportedError:
+    span = source_map.made_at(leaf.sizes())
+    return UnsupportedError(reason.fact, hint=reason.hint, code=reason.code, span=HERE if span is None else span)
 
 
-NO_NUMBERS = ("The compiled function returns a list whose length depends on run-time values and whose elements are no "
-              "numbers, or something else of run-time size. Return an array of it (np.array(items)), what is computed "
-              "from it, or an array made before the loop and a count.")
+SIZED = Reason(
+    "The compiled function returns an array whose size depends on run-time values (a masked or run-time slice, a list "
+    "that grows under conditions).",
+    "Compile it with sized_results=True, or return it at full size, e.g. np.where(mask, x, 0), or the mask itself, and "
+    "select after the call; of a list, what is computed from it, or an array made before the loop and a count.",
+    "result-of-run-time-size")
+NO_NUMBERS = Reason(
+    "The compiled function returns a list whose length depends on run-time values and whose elements are no numbers, "
+    "or something else of run-time size.",
+    "Return an array of it (np.array(items)), what is computed from it, or an array made before the loop and a count.",
+    "result-of-run-time-size")
 
 
 class _Collector:
@@ -221,11 +231,7 @@ class _Collector:
         if getattr(type(leaf), "partial", False):
             options = self.session.options or CompileOptions()
             if not options.sized_results:
-                raise _not_delivered("The compiled function returns an array whose size depends on run-time values (a "
-                                     "masked or run-time slice, a list that grows under conditions). Compile it with "
-                                     "sized_results=True, or return it at full size, e.g. np.where(mask, x, 0), or "
-                                     "the mask itself, and select after the call; of a list, what is computed from "
-                                     "it, or an array made before the loop and a count.", leaf)
+                raise _not_delivered(SIZED, leaf)
             return self._of_run_time_size(leaf, counts)
         if type(leaf) is MaybeNone:
             defined = self.add(ops.reshape(wrap(leaf.ag__defined).value(), ()))
@@ -242,9 +248,11 @@ class _Collector:
             if hasattr(type(leaf), "__next__") or isinstance(leaf, (Items, FlatIterator)) or type(leaf) is slice \
                     and any(type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)) \
                     or isinstance(leaf, (ValuesView, ItemsView)) and has_tensors(list(leaf)):
-                raise UnsupportedError("The compiled function returns a generator, an iterator, a view of a dict, or a "
-                                       "range or slice that the run decides: there is nothing in it after the call. "
-                                       "Return a list or an array of its elements, or the numbers that it is made of.")
+                raise UnsupportedError("The compiled function returns a generator, an iterator, a view of a dict, or "
+                                       "a range or slice that the run decides: there is nothing in it after the "
+                                       "call.",
+                                       hint="Return a list or an array of its elements, or the numbers that it is "
+                                            "made of.", code="unsupported-result")
             return leaf if isinstance(leaf, sig.Same) else Known(leaf)
         if leaf.storage.region.closed:
             raise LeakError()
@@ -307,7 +315,8 @@ def _finish(session: Trace, collector: _Collector, traced: Traced) -> Traced:
     checks = [(ok, error) for ok, error, region in session.checks if region is session.region]
     if session.said is not None:        # who reads the flags has waited until all is said
         said = ops.compare(session.said.read(), ops.constant(np.int32(0)), "GE")
-        checks.append((said, lambda: ReactantError("What the program prints did not come to an end.")))
+        checks.append((said, lambda: ReactantError("What the program prints did not come to an end.",
+                                                   code="printing-without-end")))
     if checks:
         flags = ops.concatenate([ops.reshape(ok, (1,)) for ok, _ in checks], 0)
         traced.flags = collector.add(flags)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from reactant.cli import communication
 from reactant.cli.usage import UsageError, parse, seed, unknown
+from reactant.errors import in_one_line
 from reactant.options import TARGETS
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ def _check_runnable(module: ir.Module, file: str, what: str) -> None:
         with building():
             body_of(modules.clone(module), file)
     except ValueError as error:
-        raise UsageError(f"{what}: {error}") from None
+        raise UsageError(f"{what}: {in_one_line(error)}") from None
 
 
 def _bisect(module: ir.Module, names: list[str], options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reactant.cli.usage import UsageError, parse, seed
+from reactant.errors import in_one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         executable = Executable(module)
     except (ValueError, KeyError) as error:
-        raise UsageError(f"cannot run '{options.file}': {' '.join(str(error).split())}") from None
+        raise UsageError(f"cannot run '{options.file}': {' '.join(in_one_line(error).split())}") from None
     arguments = _arguments(executable.inputs, options)
     for index, result in enumerate(executable(arguments)):
         print(f"result {index}: {executable.outputs[index]}\n{result}")

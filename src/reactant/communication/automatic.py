@@ -15,11 +15,9 @@ from reactant.support.records import dataclass
 
 
 class NotPartitioned(ReactantError, NotImplementedError):
-    """An op that only XLA divides. place: its line."""
+    """An op that only XLA divides."""
 
-    def __init__(self, text: str, place: tuple[str, int] | None = None):
-        super().__init__(text)
-        self.place = place
+    code = "not-partitioned"
 
 
 @dataclass(frozen=True)

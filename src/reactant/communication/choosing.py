@@ -25,7 +25,7 @@ from reactant.communication.price import Collective, Price, price_of
 from reactant.communication.roofline import Time, time_of
 from reactant.communication.sharding import MeshShape, Sharding
 from reactant.communication.traffic import Traffic
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, in_one_line
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.ir.types import nbytes, shape_of
@@ -172,7 +172,8 @@ class _Search:
         whole = self.candidate(tuple(s or Sharding.replicated(len(shape)) for s, shape in
                                      zip(self.fixed, self.shapes, strict=True)))
         if whole is None:
-            raise ReactantError(f"shard=\"auto\": '{self.name}' cannot be put on {self.mesh}: {self.failed[0]}")
+            raise ReactantError(f"shard=\"auto\": '{self.name}' cannot be put on {self.mesh}: {self.failed[0]}",
+                                hint="Give in_shardings, or a smaller mesh.", code="auto-sharding")
         for number in self.free[:1 if self.left_to_xla else SEEDS]:
             for way in ways(self.shapes[number], self.mesh):
                 if self.seconds() < SEARCHING:
@@ -218,7 +219,7 @@ class _Search:
                 self.tried[given] = self._divided(given) if not self.left_to_xla else self._by_xla(given)
             except Exception as error:  # noqa: BLE001 - the search goes on with other ways; `explain` tells
                 self.tried[given] = None
-                self.failed.append(f"{type(error).__name__}: {error}".splitlines()[0])
+                self.failed.append(f"{type(error).__name__}: {in_one_line(error)}".splitlines()[0])
         return self.tried[given]
 
     def _divided(self, given: Given) -> Candidate:

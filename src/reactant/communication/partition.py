@@ -24,6 +24,7 @@ from reactant.communication.sharding import MeshShape, Sharding
 from reactant.communication.strict import Watching, require_divided
 from reactant.communication.tied import propagate
 from reactant.communication.writing import write_block
+from reactant.errors import Span
 from reactant.ir import attributes as attr
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
@@ -134,9 +135,9 @@ def _require_known(module: ir.Module) -> None:
         if op.name == "stablehlo.custom_call" and ("callback" in ops.target_of(op) or modules.PRINTED in op.attributes
                                                    or "has_side_effect" in op.attributes
                                                    and attr.decode(op.attributes["has_side_effect"])):
-            raise NotPartitioned(f"{ops.target_of(op)} runs on one device", file_and_line(op.location))
+            raise NotPartitioned(f"{ops.target_of(op)} runs on one device", span=Span.at(file_and_line(op.location)))
         if op.name in UNKNOWN:
-            raise NotPartitioned(f"{op.name} is not known to the partitioner", file_and_line(op.location))
+            raise NotPartitioned(f"{op.name} is not known to the partitioner", span=Span.at(file_and_line(op.location)))
 
 
 def planned(mesh: MeshShape, axes: Axes, block: ir.Block, results: Sequence[Sharding],

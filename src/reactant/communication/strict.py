@@ -1,7 +1,6 @@
 """`shard="strict"`: programs in which an array that is divided would be gathered are refused."""
 from __future__ import annotations
 
-import linecache
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
@@ -9,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.communication.automatic import NotPartitioned
 from reactant.communication.plan import Box, Plan, Wanted
-from reactant.errors import ShardingError
+from reactant.errors import Related, ShardingError, Span
 from reactant.ir import ops
 from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_of
@@ -48,16 +47,17 @@ def require_divided(plan: Watching, results: Sequence[ir.Value], asked: Collecti
     wanted = {plan.axes.resolved(results[number]) for number in asked}
     found = [g for g in plan.gathers if g.reader is not None or plan.axes.resolved(g.value) not in wanted]
     if found:
-        raise ShardingError(_refused(plan, found[-1], len(found)))      # plans are made from the end
+        raise _refused(plan, found[-1], len(found))      # plans are made from the end
 
 
 def refused(error: NotPartitioned) -> ShardingError:
     """What is said of a program that is left to XLA's partitioner."""
-    return ShardingError(f"{_at(error.place)}shard=\"strict\": {error}, so that XLA would divide the program, and may "
-                         f"gather whole arrays. Take that out of the function, or leave out shard=\"strict\".")
+    return ShardingError(f"shard=\"strict\": {error.fact}, so that XLA would divide the program, and may gather whole "
+                         "arrays.", hint="Take that out of the function, or leave out shard=\"strict\".",
+                         code="strict-sharding", span=error.span)
 
 
-def _refused(plan: Watching, gather: Gather, count: int) -> str:
+def _refused(plan: Watching, gather: Gather, count: int) -> ShardingError:
     value, shape = gather.value, shape_of(gather.value)
     divided = {d: plan.axes[value][d] for d in sorted(gather.dimensions)}
     what = " and ".join(f"dimension {d} (of {shape[d]}, divided over {' and '.join(map(repr, axes))})"
@@ -71,18 +71,12 @@ def _refused(plan: Watching, gather: Gather, count: int) -> str:
         op = ops.maker(gather.reader)
         name = "an operation" if op is None else f"'{op.name.removeprefix('stablehlo.')}'"
         who, place = f"{name} needs", None if gather.location is None else file_and_line(gather.location)
-    more = f" ({count - 1} more operations gather.)" if count > 1 else ""
-    return (f"{_at(place)}shard=\"strict\": {who} all of {what} of an array of shape {shape}. {cure}; or leave out "
-            f"shard=\"strict\", and it is gathered.{more}")
+    return ShardingError(f"shard=\"strict\": {who} all of {what} of an array of shape {shape}.",
+                         hint=f"{cure}; or leave out shard=\"strict\", and it is gathered.", code="strict-sharding",
+                         span=Span.at(place),
+                         related=(Related(f"{count - 1} more operations gather."),) if count > 1 else ())
 
 
 def _made_at(value: ir.Value) -> ir.Location:
     made = ops.maker(value)
     return ir.Location.unknown() if made is None else made.location
-
-
-def _at(place: tuple[str, int] | None) -> str:
-    if place is None:
-        return ""
-    source = linecache.getline(*place).strip()
-    return f"{place[0]}:{place[1]}: " + (f"`{source}`: " if source else "")

@@ -106,7 +106,9 @@ class InLeaves:
         """The leaves of a tree for the float ones of another, checked; zeros for None. pairs: cotangents."""
         wanted, given = leaves_of(like), leaves_of(tree, like)
         if len(wanted) != len(given):
-            raise ReactantError(f"{what} has {len(given)} leaves, {other} {len(wanted)}.")
+            raise ReactantError(f"{what} has {len(given)} leaves, {other} {len(wanted)}.",
+                                hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                                code="tangents-do-not-fit")
         return [fitting(g, x, what, other, pairs=pairs) for g, x in zip(given, wanted, strict=True) if as_floating(x)]
 
 
@@ -122,7 +124,9 @@ def fitting(given: Any, like: Any, what: str, other: str, *, pairs: bool = False
     if not pairs:
         require_real(given, like.dtype, what, other)
     if np.shape(given) != like.shape:
-        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {like.shape}.")
+        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {like.shape}.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     given = copied(given)
     if given.dtype.kind == "c" and like.dtype.kind != "c":
         given = given.real
@@ -188,7 +192,9 @@ def later(function: Any, primals: tuple, kwargs: dict, numbers: Sequence[int], m
 
     def push(given: Sequence[Any]) -> Any:
         if len(given) != len(numbers):
-            raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.")
+            raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.",
+                                hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                                code="tangents-do-not-fit")
         return _tangent_tree(outputs, apply(_directions(inside, dict(zip(numbers, given, strict=True)))))
 
     return pull if mode == "reverse" else push

@@ -82,8 +82,8 @@ class CustomDerivative:
         if not is_tracing() and not by_jax:
             return self.function(*args, **kwargs)
         if self.tangent_rule is None and self.cotangent_rule is None:
-            raise ReactantError(f"custom_derivative: '{name_of(self.function)}' has no rule yet. Give it jvp, vjp or "
-                                f"both.")
+            raise ReactantError(f"custom_derivative: '{name_of(self.function)}' has no rule yet.",
+                                hint="Give it jvp, vjp or both.", code="derivative-rule")
         args = self._positional(args, kwargs)
         return custom_in_jax.call(self, args) if by_jax else self._traced(args)
 
@@ -102,9 +102,9 @@ class CustomDerivative:
                 return args
             bound.arguments = kwargs
         if bound.kwargs:
-            raise ReactantError(f"custom_derivative: '{name_of(self.function)}' is given {next(iter(bound.kwargs))!r} "
-                                f"by name alone, so it is not among the arguments that rules get. Make it an argument "
-                                f"by position.")
+            raise ReactantError(f"custom_derivative: '{name_of(self.function)}' is given "
+                                f"{next(iter(bound.kwargs))!r} by name alone, so it is not among the arguments that "
+                                "rules get.", hint="Make it an argument by position.", code="derivative-rule")
         bound.apply_defaults()
         return bound.args
 
@@ -113,11 +113,12 @@ class CustomDerivative:
         made = outline(self.function, args, {}, range(len(args)), every=True)
         captured = {v for _, v in current_trace()._captured_at.values()}
         if any(v not in captured for v in made.operands[len(made.active):]):
-            raise UnsupportedError(f"'{name}' has a derivative of its own and uses a traced array from outside, which "
-                                   f"its rule cannot see. Pass the array as an argument.")
+            raise UnsupportedError(f"'{name}' has a derivative of its own and uses a traced array from outside, "
+                                   "which its rule cannot see.", hint="Pass the array as an argument.",
+                                   code="captured-array")
         if made.written or made.storages:
-            raise UnsupportedError(f"'{name}' has a derivative of its own and writes into arrays from outside. Return "
-                                   f"new arrays instead.")
+            raise UnsupportedError(f"'{name}' has a derivative of its own and writes into arrays from outside.",
+                                   hint="Return new arrays instead.", code="changes-under-transformation")
         template = _Template(name, args, made.active, made.result, list(made.types))
         rule = requests.CustomRule(
             name,

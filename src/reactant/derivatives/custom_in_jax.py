@@ -107,7 +107,8 @@ class _Call(_Flat):
         outline, self.outputs = jax.make_jaxpr(self.flat, return_shape=True)(*arrays)
         if any(isinstance(x, jax.core.Tracer) for x in outline.consts):
             raise UnsupportedError(f"'{self.name}' has a derivative of its own and uses a traced array from outside, "
-                                   f"which its rule cannot see. Pass the array as an argument.")
+                                   "which its rule cannot see.", hint="Pass the array as an argument.",
+                                   code="captured-array")
         from jax.extend.core import jaxpr_as_fun  # loads much, for the few programs with rules of their own
         self.rules = custom.tangent_rule, custom.cotangent_rule
         tangents, cotangents = self.rules

@@ -81,7 +81,7 @@ class Sharing(Jitted):
         """The derivative by JAX, where the function cannot be imported. Raises where there is none."""
         if self.taken is None:
             raise refused
-        return TakenByJax(self.taken, key, self.__name__, self.options, EXTRA, refused.reason)
+        return TakenByJax(self.taken, key, self.__name__, self.options, EXTRA, refused.fact)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The program for these arguments; where JAX takes the derivative, a program of their leaves."""
@@ -267,7 +267,9 @@ def numbers_of(argnums: int | Iterable[int], args: Sequence[Any]) -> tuple[int, 
                         f"named by argnames.") from None
     for n in numbers:
         if not -len(args) <= n < len(args):
-            raise ReactantError(f"argnums={n}, but the function was called with {len(args)} positional arguments.")
+            raise ReactantError(f"argnums={n}, but the function was called with {len(args)} positional arguments.",
+                                hint="argnums counts positional arguments from 0; argnames= names those given by "
+                                     "keyword.", code="unknown-argument-name")
     numbers = tuple(n % len(args) for n in numbers)
     _refuse_repeated(numbers, f"argnums={argnums}")
     return numbers
@@ -275,7 +277,8 @@ def numbers_of(argnums: int | Iterable[int], args: Sequence[Any]) -> tuple[int, 
 
 def _refuse_repeated(chosen: Sequence[Any], what: str) -> None:
     if len(set(chosen)) < len(chosen):
-        raise ReactantError(f"{what} has an argument twice.")
+        raise ReactantError(f"{what} has an argument twice.", hint="Name each argument once.",
+                            code="unknown-argument-name")
 
 
 def named_arguments(function: Any, names: Iterable[str], args: tuple, kwargs: dict) -> list[int | str]:
@@ -291,7 +294,9 @@ def named_arguments(function: Any, names: Iterable[str], args: tuple, kwargs: di
         elif name in order and order.index(name) < len(args):
             found.append(order.index(name))
         else:
-            raise ReactantError(f"argnames: '{name_of(function)}' was called without an argument {name!r}.")
+            raise ReactantError(f"argnames: '{name_of(function)}' was called without an argument {name!r}.",
+                                hint="Give the argument in the call, or leave it out of argnames.",
+                                code="unknown-argument-name")
     _refuse_repeated(found, f"argnames={tuple(names)}")
     return found
 

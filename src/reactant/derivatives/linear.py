@@ -38,7 +38,9 @@ def directions(args: tuple, numbers: Sequence[int], tangents: Sequence[Any]) -> 
     for n, tree in zip(numbers, tangents, strict=True):
         wanted, given = leaves_of(args[n]), leaves_of(tree, args[n])
         if len(wanted) != len(given):
-            raise ReactantError(f"The tangent of argument {n} has {len(given)} leaves, the argument {len(wanted)}.")
+            raise ReactantError(f"The tangent of argument {n} has {len(given)} leaves, the argument {len(wanted)}.",
+                                hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                                code="tangents-do-not-fit")
         for x, t in zip(wanted, given, strict=True):
             if not as_floating(x):
                 continue
@@ -59,7 +61,9 @@ def value_like(given: Any, like_: ir.Value, what: str, other: str, *, pairs: boo
     tensor = given if type(given) is Tensor else None
     value = tensor.value() if tensor is not None else None
     if np.shape(given) != shape:
-        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.")
+        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     return ops.constant(np.asarray(given, dtype)) if value is None else _converted(value, dtype)
 
 
@@ -92,7 +96,9 @@ def _cotangents(made: Outlined, varying: Sequence[int], given: Any) -> list[ir.V
     wanted, leaves = leaves_of(made.outputs()), leaves_of(given, made.outputs())
     if len(leaves) != len(wanted):
         raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{made.name}' have "
-                            f"{len(wanted)}.")
+                            f"{len(wanted)}.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     found: dict[int, ir.Value] = {}
     for slot, g in zip(wanted, leaves, strict=True):
         if type(slot) is not Slot or slot.index not in varying:

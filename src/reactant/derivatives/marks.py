@@ -105,6 +105,6 @@ def checkpointed(iterable: Iterable, checkpoint: str | int | None = None, *, eve
         return iterable
     items = items_of(iterable)
     if items is None:
-        raise UnsupportedError(f"checkpointed takes a range or an array (or enumerate, zip or reversed of them), not "
-                               f"{type(iterable).__name__}.")
+        raise UnsupportedError("checkpointed takes a range or an array (or enumerate, zip or reversed of them), not "
+                               f"{type(iterable).__name__}.", hint="Loop over range(n).", code="argument-not-supported")
     return PolicyItems(items, policy.text)

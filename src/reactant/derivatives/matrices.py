@@ -89,7 +89,8 @@ def _outputs(made: Outlined, holomorphic: bool) -> list[int]:
         if leaf is None:                       # of a function that only writes
             continue
         if type(leaf) is not Slot:
-            raise UnsupportedError(f"jacobian is of a function that returns arrays; '{made.name}' returns {leaf!r}.")
+            raise UnsupportedError(f"jacobian is of a function that returns arrays; '{made.name}' returns {leaf!r}.",
+                                   hint="Return arrays or numbers.", code="unsupported-result")
         dtype = shape_and_dtype(made.types[leaf.index])[1]
         if dtype.kind not in kinds:
             raise TypeError(f"jacobian is of {numbers} numbers; '{made.name}' returns {dtype}. {other}")

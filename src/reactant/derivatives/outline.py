@@ -136,7 +136,9 @@ def _arranged(tree: Any, like: Any) -> Any:
     if isinstance(like, dict):
         if not isinstance(tree, dict) or tree.keys() != like.keys():
             given = f"dictionary with the keys {list(tree)}" if isinstance(tree, dict) else type(tree).__name__
-            raise ReactantError(f"A {given} is given for a dictionary with the keys {list(like)}.")
+            raise ReactantError(f"A {given} is given for a dictionary with the keys {list(like)}.",
+                                hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                                code="tangents-do-not-fit")
         return {key: _arranged(tree[key], like[key]) for key in like}
     if isinstance(tree, (list, tuple)) and isinstance(like, (list, tuple)) and len(tree) == len(like):
         return [_arranged(t, x) for t, x in zip(tree, like, strict=True)]
@@ -189,7 +191,9 @@ class _Outlining:
             block = scratch.regions[0].blocks.append(*(v.type for v in outer))
             branch = branches.run(block, self.body(list(block.arguments)), Variables((), (), ()), {})
             if branch.raised:
-                raise UnsupportedError(f"'{self.name}' always raises.")
+                raise UnsupportedError(f"'{self.name}' always raises.",
+                                       hint="Test the function without a derivative first.",
+                                       code="exception-at-run-time")
             trace.identities[:] = links             # what may be which inside is nobody's any more
             self.refuse_changed(branch)
             storages = []
@@ -273,7 +277,8 @@ class _Outlining:
         """Raises where other arguments are the same memory: as copies they do not see what is written."""
         if any(written in copies and len(copies) > 1 for copies in self.copies.values()):
             raise UnsupportedError(f"'{self.name}' writes into an array that is also another of its arguments (or a "
-                                   f"part of one), so there is no derivative in each of them. Pass a copy.")
+                                   "part of one), so there is no derivative in each of them.", hint="Pass a copy.",
+                                   code="overlapping-arguments")
 
     def note_written(self, written: Storage) -> None:
         """Other arguments of the caller must not overlap in memory with what this is a copy of."""
@@ -308,8 +313,8 @@ class _Outlining:
                 if type(unify(branches.contents_tree(change.before), after)) is Keep:
                     continue
                 what = "lists, dicts or variables from outside"
-            raise UnsupportedError(f"'{self.name}' changes {what}, and its derivative is being taken. Return what it "
-                                   f"makes instead.")
+            raise UnsupportedError(f"'{self.name}' changes {what}, and its derivative is being taken.",
+                                   hint="Return what it makes instead.", code="changes-under-transformation")
 
     # -- results
 
@@ -321,13 +326,16 @@ class _Outlining:
     def leaf(self, leaf: Any) -> Any:
         if getattr(type(leaf), "partial", False):
             raise UnsupportedError(f"'{self.name}' returns an array whose size depends on run-time values, and a "
-                                   f"derivative is being taken. Return it at full size, e.g. np.where(mask, x, 0).")
+                                   "derivative is being taken.",
+                                   hint="Return it at full size, e.g. np.where(mask, x, 0).",
+                                   code="result-of-run-time-size")
         if type(leaf) is MaybeNone:
             return sig.map_tree(leaf.ag__known(lambda: TypeError(
                 f"'{self.name}' returned None, and a derivative or batch is made of it")), self.leaf)
         if type(leaf) is Alternative:
-            raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative or "
-                                   "batch is made of it. Return a number that says which.")
+            raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative "
+                                   "or batch is made of it.", hint="Return a number that says which.",
+                                   code="unsupported-result")
         if type(leaf) is not Tensor or self.is_the_callers(leaf):
             return leaf
         return Slot(self.add(leaf.value()), leaf.kind)

@@ -61,7 +61,9 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, 
         (array([1., 8.]), array([3., 0.]))
     """
     if len(primals) != len(tangents):
-        raise ReactantError(f"jvp got {len(primals)} arguments and {len(tangents)} tangents.")
+        raise ReactantError(f"jvp got {len(primals)} arguments and {len(tangents)} tangents.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     tangents = _none_for_float0(tangents)
     if is_tracing():
         return jvp_traced(function, tuple(primals), tangents, kwargs, has_aux)

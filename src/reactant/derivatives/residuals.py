@@ -127,7 +127,7 @@ class Split:
             raise refused
         return TakenByJax(lambda args, kwargs, _: by_jax.linear(self.function, args, kwargs, self.numbers, self.has_aux,
                                                                 self.mode),
-                          key, self.jitted.__name__, self.jitted.options, EXTRA, refused.reason)
+                          key, self.jitted.__name__, self.jitted.options, EXTRA, refused.fact)
 
     def _by_jax(self, made: TakenByJax, leaves: list, primals: tuple, kwargs: dict) -> tuple[Any, Callable[[Any], Any]]:
         apply: Callable
@@ -184,7 +184,9 @@ def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> 
     if mode == "forward":
         require_real(given, dtype, what, other)
     if np.shape(given) != shape:
-        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.")
+        raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     if isinstance(given, (np.ndarray, np.generic, bool, int, float, complex, list, tuple)):
         array = np.asarray(given)
         return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype, copy=False)
@@ -194,7 +196,9 @@ def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> 
 def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], name: str, given: Any) -> list[Any]:
     wanted, leaves = leaves_of(template), leaves_of(given, template)
     if len(leaves) != len(wanted):
-        raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{name}' have {len(wanted)}.")
+        raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{name}' have {len(wanted)}.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     found: dict[int, Any] = {}
     for slot, g in zip(wanted, leaves, strict=True):
         if type(slot) is Slot and slot.index in varying:
@@ -205,12 +209,16 @@ def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], na
 def _tangents(varies: Sequence[Any], numbers: Sequence[int], given: Any) -> list[Any]:
     """The tangents of the leaves that vary; `varies`: trees like the arguments, True for those."""
     if len(given) != len(numbers):
-        raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.")
+        raise ReactantError(f"The linear function takes {len(numbers)} tangents, not {len(given)}.",
+                            hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                            code="tangents-do-not-fit")
     found = []
     for kept, n, tree in zip(varies, numbers, given, strict=True):
         leaves, which = leaves_of(tree, kept), leaves_of(kept)
         if len(leaves) != len(which):
-            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {len(which)}.")
+            raise ReactantError(f"The tangent of argument {n} has {len(leaves)} leaves, the argument {len(which)}.",
+                                hint="Tangents and cotangents have the structure and shapes of what they belong to.",
+                                code="tangents-do-not-fit")
         found += [leaf for leaf, varying in zip(leaves, which, strict=True) if varying]
     return found
 

@@ -90,8 +90,9 @@ class SparseJacobian(LikeFunction):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
-            raise UnsupportedError("The structure of a sparse Jacobian is found before a program is compiled, and its "
-                                   "result is not an array. Call it outside of compiled functions.")
+            raise UnsupportedError("The structure of a sparse Jacobian is found before a program is compiled, and "
+                                   "its result is not an array.", hint="Call it outside of compiled functions.",
+                                   code="sparse-jacobian")
         key, leaves = self._primal._sign(args, kwargs)
         made = self._compression(key, leaves, args, kwargs)
         if made.program is None:
@@ -208,8 +209,9 @@ class SparseJacobian(LikeFunction):
         made = prepared(self.differentiated, args, kwargs, (number,))
         leaves = [leaf for leaf in leaves_of(made.outputs()) if leaf is not None]
         if len(made.active) != 1 or len(leaves) != 1 or type(leaves[0]) is not Slot:
-            raise UnsupportedError(f"A sparse Jacobian is of a function from one array to one array; '{made.name}' has "
-                                   f"{len(made.active)} and {len(leaves)}. Put them together with np.concatenate.")
+            raise UnsupportedError(f"A sparse Jacobian is of a function from one array to one array; '{made.name}' "
+                                   f"has {len(made.active)} and {len(leaves)}.",
+                                   hint="Put them together with np.concatenate.", code="sparse-jacobian")
         slot = leaves[0]
         for dtype in (made.active[0].dtype, shape_and_dtype(made.types[slot.index])[1]):
             if dtype.kind not in "fV":

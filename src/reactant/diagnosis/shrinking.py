@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant.diagnosis.trial import Trial, random_arguments
+from reactant.errors import in_one_line
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.options import CompileOptions
@@ -154,7 +155,7 @@ def broken(passes: Any = "default", options: CompileOptions | None = None) -> Fa
         try:
             report = pipelines.run(work, passes, options=options, verify=True)
         except Exception as error:
-            return f"{type(error).__name__}: {error}"
+            return f"{type(error).__name__}: {in_one_line(error)}"
         return f"rewriting did not settle: {', '.join(report.not_converged)}" if report.not_converged else ""
     return fails
 

@@ -17,7 +17,6 @@ Complex numbers: tangents are complex, df = f'(z) dz; cotangents pair with them 
 from __future__ import annotations
 
 import dis
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
@@ -27,11 +26,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.differentiate.facts.masks import kept_zero
-from reactant.errors import NotDifferentiable
+from reactant.errors import NotDifferentiable, Reason, Span
 from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
+from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
 from reactant.support.records import dataclass
+
+WRITE_ANOTHER = "Rewrite the line with operations that have one, or keep differentiated values out of it."
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,10 @@ class Call:
         creation.note(copy)
         return list(copy.results)
 
-    def refuse(self, why: str) -> NotDifferentiable:
+    def refuse(self, why: str, hint: str = WRITE_ANOTHER) -> NotDifferentiable:
         """The error to raise where this op cannot be differentiated."""
-        return NotDifferentiable(f"'{self.name}' cannot be differentiated: {why}{line_of(self.op)}")
+        return NotDifferentiable(f"'{self.name}' cannot be differentiated: {why}", hint=hint,
+                                 span=span_of(self.op))
 
 
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
@@ -103,13 +106,9 @@ def _attribute_names(op: ir.Operation) -> list[str]:
     return [named.name if hasattr(named, "name") else named for named in op.attributes]
 
 
-_LINE = re.compile(r'"([^"]+)":(\d+)')
-
-
-def line_of(op: ir.Operation) -> str:
-    """`\\n  at file.py:12` for the user's line an op comes from, or nothing."""
-    found = _LINE.search(str(op.location))
-    return f"\n  at {found[1]}:{found[2]}" if found else ""
+def span_of(op: ir.Operation) -> Span | None:
+    """The user's line an op comes from."""
+    return Span.at(file_and_line(op.location))
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ class Rule:
 RULES: dict[str, Rule] = {}
 CONSTANT: set[str] = {"stablehlo.constant"}
 REFUSED: dict[str, str] = {}
-NATIVE_CALLS: dict[str, str] = {}
+NATIVE_CALLS: dict[str, Reason] = {}
 """Name (`native_name`) of a call of native code -> what it is, and why it has no derivative."""
 NATIVE_FORMS: dict[str, Callable[[list[ir.Value]], list[ir.Value]]] = {}
 """Name of a call of native code that was chosen for its speed -> its results from its operands as tensor operations;
@@ -150,10 +149,9 @@ def rule_of(op: ir.Operation) -> Rule:
     rule = RULES.get(name)
     if rule is None:
         if op.name == "stablehlo.custom_call" and (called := native_name(op)) in NATIVE_CALLS:
-            raise NotDifferentiable(f"{NATIVE_CALLS[called]}{line_of(op)}")
-        why = REFUSED.get(name, "Rewrite the line with operations that have one, or keep differentiated values out of "
-                                "it.")
-        raise NotDifferentiable(f"'{name}' has no derivative rule. {why}{line_of(op)}")
+            raise NotDifferentiable(NATIVE_CALLS[called].fact, hint=NATIVE_CALLS[called].hint, span=span_of(op))
+        raise NotDifferentiable(f"'{name}' has no derivative rule.", hint=REFUSED.get(name, WRITE_ANOTHER),
+                                span=span_of(op))
     return rule
 
 

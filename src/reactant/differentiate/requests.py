@@ -20,8 +20,10 @@ from jaxlib.mlir import ir
 
 from reactant.batching.declare import repeated
 from reactant.batching.engine import batched_module
+from reactant.errors import NotDifferentiable, Span
 from reactant.ir import creation, modules, ops
 from reactant.ir.context import building
+from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_and_dtype, tensor_type
 from reactant.support.records import dataclass
 
@@ -164,11 +166,11 @@ class CustomRule:
     number: int | None = None
     """Of it among `CUSTOM_RULES`."""
 
-    @property
-    def no_tangents(self) -> str:
-        """What is said where there is a rule for cotangents only."""
-        return (f"'{self.name}' has a derivative rule for reverse mode only (vjp), and its tangents are wanted. "
-                f"{self.advice}")
+    def no_tangents(self, op: ir.Operation | None = None) -> NotDifferentiable:
+        """The error where there is a rule for cotangents only, and an op asks for tangents."""
+        return NotDifferentiable(
+            f"'{self.name}' has a derivative rule for reverse mode only (vjp), and its tangents are wanted.",
+            hint=self.advice, code="derivative-rule", span=None if op is None else Span.at(file_and_line(op.location)))
 
     def where(self, operands: Sequence[ir.Value], active: Collection[ir.Value]) -> CustomRule:
         """The rule for cotangents where those of the operands vary that are active."""

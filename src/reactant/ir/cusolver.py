@@ -316,8 +316,9 @@ NAMES = {"gees": " (the Schur form of a matrix)", "gehrd": " (the Hessenberg for
 
 def _nowhere_else(target: str, places: str) -> UnsupportedError:
     routine = target[len("lapack_x"):].removesuffix("_ffi")
-    return UnsupportedError(f"This program needs LAPACK's {routine}{NAMES.get(routine, '')}, which runs on {places}. "
-                            f"Run it inside `with jax.default_device(jax.devices('cpu')[0])`, or do this step apart.")
+    return UnsupportedError(f"This program needs LAPACK's {routine}{NAMES.get(routine, '')}, which runs on {places}.",
+                            hint="Run it inside `with jax.default_device(jax.devices('cpu')[0])`, or do this step "
+                                 "apart.", code="needs-cpu")
 
 
 def _from_letters(routine: Routine, op: ir.Operation) -> Settings:

@@ -21,6 +21,8 @@ from reactant.ir.types import dtype_of, is_complex, is_integer, shape_and_dtype,
 class NotInterpretable(ReactantError, NotImplementedError):
     """The reference interpreter does not know an op."""
 
+    code = "not-interpretable"
+
 
 KNOWN = {f"stablehlo.{name}" for name in """
     abs add and atan2 bitcast_convert broadcast_in_dim case cbrt ceil clamp compare complex concatenate constant convert

@@ -29,6 +29,8 @@ LOOP_POLICY = "reactant.loops"
 class InvalidModule(ReactantError, ValueError):
     """Text that is no module, or a module that breaks a rule of its dialects; carries MLIR's message."""
 
+    code = "invalid-module"
+
 
 def parse(text: str | bytes) -> ir.Module:
     """A module from MLIR text or bytecode. Raises `InvalidModule`."""

@@ -176,7 +176,7 @@ class Stage:
                 call = Call(group.ops, f"region{self.number}")
             self.budget.take(self.budget.written * WRITTEN + call.function.seconds)
         except TooLong as found:
-            self.notes.append(_note_left(group.ops, str(found), self.budget.seconds))
+            self.notes.append(_note_left(group.ops, found.fact, self.budget.seconds))
             return None
         except (NotCompiled, UnsupportedError):
             return None

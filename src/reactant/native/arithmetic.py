@@ -11,9 +11,9 @@ import math
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.native import layout, reals
 from reactant.native.emission import Function, emits
+from reactant.native.refusals import refused
 
 # -- floats in registers
 
@@ -134,7 +134,7 @@ def emit_constant(f: Function, op: ir.Operation) -> None:
     elif isinstance(value, ir.FloatAttr):
         f.define(op.results[0], _nan_text(value, type_) or constant_text(value.value, type_))
     else:
-        raise UnsupportedError(f"native code has no constant {value} (at {op.location}).")
+        raise refused(f"has no constant {value}", op)
 
 
 def _nan_text(value: ir.FloatAttr, type_: ir.Type) -> str | None:
@@ -399,7 +399,7 @@ def emit_select(f: Function, op: ir.Operation) -> None:
 def emit_float_conversion(f: Function, op: ir.Operation) -> None:
     mode = str(op.attributes["roundingmode"]) if "roundingmode" in op.attributes else "to_nearest_even"
     if "to_nearest_even" not in mode and not mode.startswith("0"):
-        raise UnsupportedError(f"native code rounds to nearest, not as {mode} says (at {op.location}).")
+        raise refused(f"rounds to nearest, not as {mode} says", op)
     wide, operand = widened(f, f.one(op.operands[0]), op.operands[0].type)
     f.define(op.results[0], narrowed(f, operand, wide, op.results[0].type))
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.native import blas, bounds, clocks, lapack, layout, numpy_extremes, numpy_partitions, numpy_sorts, reals
 from reactant.native.emission import HANDLERS, Function, Module, define_all, emits, flat, flat_types, quoted, struct_of
 from reactant.native.memory import parallel_group
+from reactant.native.refusals import refused
 from reactant.native.roots import note_exchange
 
 Edge = tuple[str, int, tuple[str, ...]]
@@ -126,7 +126,7 @@ def _leave_block(f: Function, end: ir.Operation, blocks: list[ir.Block], labels:
         f.branch(labels[targets[0]])
         return [(f.block, targets[0], flat(f, values))]
     if end.name not in ("cf.cond_br", "cf.switch"):
-        raise UnsupportedError(f"native code cannot end a block with {end.name} (at {end.location}).")
+        raise refused(f"cannot end a block with {end.name}", end)
     # every way out gets an edge of its own: two of them may lead to the same block with different operands
     edges = [f.fresh("edge") for _ in targets]
     sizes = list(ir.DenseI32ArrayAttr(end.attributes["operandSegmentSizes"]))
@@ -326,7 +326,7 @@ def emit_call(f: Function, op: ir.Operation) -> None:
         return
     function = f.module.symbols.get(callee)
     if function is None:
-        raise UnsupportedError(f"native code calls @{callee}, which the module does not have (at {op.location}).")
+        raise refused(f"calls @{callee}, which the module does not have", op)
     operands = list(zip(flat_types(list(op.operands)), flat(f, list(op.operands)), strict=True))
     types = flat_types(list(op.results))
     if callee.startswith(numpy_sorts.PREFIX):
@@ -355,7 +355,7 @@ def emit_call(f: Function, op: ir.Operation) -> None:
             f.define(op.results[0], reals.call(f, base, kind, [o for _, o in operands]))
             return
         if callee not in LIBRARY:
-            raise UnsupportedError(f"native code calls @{callee}, which has no body (at {op.location}).")
+            raise refused(f"calls @{callee}, which has no body", op)
         f.define(op.results[0], f.intrinsic(callee, struct_of(types), operands))
         return
     if callee not in f.module.done:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.ir import attributes as attr
 from reactant.native import bounds, engine, layout, meeting
 from reactant.native.control import emit_blocks
@@ -11,6 +10,7 @@ from reactant.native.emission import Function, define_all, emits, flat, flat_typ
 from reactant.native.meeting import BLOCK, DONE, GRID, POSITION, WARP, State
 from reactant.native.memory import counted
 from reactant.native.place import Launch, Place, block_index, is_meeting
+from reactant.native.refusals import refused
 
 APART = "Threads of a block wait for each other at different barriers (a grid barrier and a block barrier)."
 
@@ -25,7 +25,7 @@ def code_of(op: ir.Operation) -> int:
     name = name.removesuffix(".i32").removesuffix(".i64")
     found = GRID if name == "barrier.grid" else BLOCK.get(name, WARP.get(name))
     if found is None:
-        raise UnsupportedError(f"native code has no collective operation reactant.{name} (at {op.location}).")
+        raise refused(f"has no collective operation reactant.{name}", op)
     return found
 
 
@@ -138,7 +138,7 @@ def _from_i64(f: Function, operand: str, kind: str) -> str:
 @emits("gpu.barrier", "gpu.shuffle")
 def emit_meeting(f: Function, op: ir.Operation) -> None:
     if not isinstance(f, Coroutine):
-        raise UnsupportedError(f"native code has no {op.name} here (at {op.location}).")
+        raise refused(f"has no {op.name} here", op)
     code = code_of(op)
     if op.name == "gpu.shuffle":
         kind = layout.scalar(op.operands[0].type)
@@ -154,7 +154,7 @@ def emit_meeting(f: Function, op: ir.Operation) -> None:
 def emit_collective(f: Function, op: ir.Operation) -> None:
     """A call of a `reactant.*` function."""
     if not isinstance(f, Coroutine):
-        raise UnsupportedError(f"native code has no {op.attributes['callee']} here (at {op.location}).")
+        raise refused(f"has no {op.attributes['callee']} here", op)
     code = code_of(op)
     values = list(op.operands)
     operands = [_to_i64(f, o, t) for o, t in zip(flat(f, values), flat_types(values), strict=True)]

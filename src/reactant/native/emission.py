@@ -13,9 +13,9 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.ir import modules
 from reactant.native import bounds, clocks, layout, roots, widths
+from reactant.native.refusals import refused
 from reactant.native.sections import Section, sections
 from reactant.support.records import dataclass
 
@@ -253,7 +253,7 @@ class Function:
         """Translate one op."""
         handler = HANDLERS.get(op.name)
         if handler is None:
-            raise UnsupportedError(f"native code has no {op.name} (at {op.location}).")
+            raise refused(f"has no {op.name}", op)
         handler(self, op)
 
     def enter_loop(self, op: ir.Operation) -> None:

@@ -51,7 +51,8 @@ class Header:
         if name not in self._made:
             if name not in self._bodies:
                 raise ReactantError(f"jaxlib {jaxlib.__version__} has no {name} in xla/ffi/api/c_api.h: native code "
-                                    "cannot be called from XLA. Install a jaxlib that this version supports.")
+                                    "cannot be called from XLA.", hint="Install a jaxlib that this version supports.",
+                                    code="native-interface")
             offsets, at, widest = {}, 0, 1
             for line in self._bodies[name].split("\n"):
                 if not (found := self._field(line)):
@@ -98,9 +99,11 @@ def header() -> Header:
         with open(path) as file:
             found = Header(file.read())
     except OSError as error:
-        raise ReactantError(f"native code needs jaxlib's header {path}: {error}") from error
+        raise ReactantError(f"native code needs jaxlib's header {path}: {error}",
+                            hint="Install a jaxlib that this version supports.", code="native-interface") from error
     major, minor = found.version
     if major != MAJOR or minor not in MINORS:
         raise ReactantError(f"jaxlib {jaxlib.__version__} has version {major}.{minor} of XLA's foreign function "
-                            f"interface; native code knows {MAJOR}.{MINORS[0]} to {MAJOR}.{MINORS[-1]}.")
+                            f"interface; native code knows {MAJOR}.{MINORS[0]} to {MAJOR}.{MINORS[-1]}.",
+                            hint="Install a jaxlib that this version supports.", code="native-interface")
     return found

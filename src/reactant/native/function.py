@@ -54,6 +54,8 @@ _PACKED = (np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4))
 class NativeError(ReactantError, RuntimeError):
     """A run-time check in native code failed, or a native function was called with arguments it does not take."""
 
+    code = "native-function"
+
 
 @dataclass(frozen=True)
 class Argument:
@@ -178,29 +180,32 @@ def _chosen(symbols: Mapping[str, ir.Operation], function: str | None) -> tuple[
         private = visibility is not None and ir.StringAttr(visibility).value == "private"
         if op.name == "func.func" and len(op.regions[0].blocks) and (name == function if function else not private):
             return name, op
-    raise ReactantError(f"The module has no function {'@' + function if function else 'with a body'} to compile.")
+    raise ReactantError(f"The module has no function {'@' + function if function else 'with a body'} to compile.",
+                        code="native-function")
 
 
 def _arguments(op: ir.Operation, roles: Sequence[str] | None) -> tuple[Argument, ...]:
     values = list(op.regions[0].blocks[0].arguments)
     if ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).results:
-        raise ReactantError("A native function writes its results into memref arguments and returns nothing.")
+        raise ReactantError("A native function writes its results into memref arguments and returns nothing.",
+                            code="native-function")
     if roles is None:
         written = _written(op, values)
         roles = ["inout" if i in written else "in" for i in range(len(values))]
     if len(roles) != len(values) or not set(roles) <= set(ROLES):
-        raise ReactantError(f"roles are one of {', '.join(ROLES)} for each of the {len(values)} arguments; "
-                            f"got {roles}.")
+        raise ReactantError(f"roles are one of {', '.join(ROLES)} for each of the {len(values)} arguments; got "
+                            f"{roles}.", code="native-function")
     made = []
     for value, role in zip(values, roles, strict=True):
         if not layout.is_memref(value.type):
             if role != "in":
-                raise ReactantError(f"A number cannot be {role}.")
+                raise ReactantError(f"A number cannot be {role}.", code="native-function")
             made.append(Argument(layout.dtype_of(value.type), None, role))
             continue
         place = layout.memory(value.type)
         if len([s for s in place.shape if s is None]) > (1 if len(place.shape) == 1 else 0) or not _dense(place):
-            raise ReactantError(f"Array arguments are dense and of static shape, or memref<?xT>; got {value.type}.")
+            raise ReactantError(f"Array arguments are dense and of static shape, or memref<?xT>; got {value.type}.",
+                                code="native-function")
         made.append(Argument(layout.dtype_of(place.element), place.shape, role))
     return tuple(made)
 
@@ -421,7 +426,7 @@ class NativeFunction:
         if argument.role == "inout":
             return operands[self.operands.index(index)].type
         if argument.size is None:
-            raise NativeError(f"Result {index} of {self!r} has no static shape: give result_types.")
+            raise NativeError(f"Result {index} of {self!r} has no static shape.", hint="Give result_types.")
         return types.tensor_type(argument.shape, argument.dtype)
 
     def register(self) -> str:
@@ -528,7 +533,7 @@ class NativeFunction:
 
     def failure(self, status: int) -> NativeError:
         """What a call raises that has left this status."""
-        return NativeError(self._explained(self.messages[status - 1]))
+        return NativeError(self._explained(self.messages[status - 1]), code="native-check")
 
     def _checked(self, index: int, given: Any) -> np.ndarray:
         argument = self.arguments[index]
@@ -541,6 +546,6 @@ class NativeFunction:
             raise NativeError(f"Argument {index} of {self!r} has {argument.size} elements; got {given.size}.")
         flags = given.flags
         if not flags.c_contiguous or not flags.aligned or argument.role != "in" and not flags.writeable:
-            raise NativeError(f"Argument {index} of {self!r} is a contiguous, aligned"
-                              f"{'' if argument.role == 'in' else ' and writeable'} array.")
+            raise NativeError(f"Argument {index} of {self!r} is a contiguous, "
+                              f"aligned{'' if argument.role == 'in' else ' and writeable'} array.")
         return given

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.native import bounds, coroutine, fission, layout, parallel
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, Module
 from reactant.native.memory import counted, parallel_group
 from reactant.native.order import loop_order
 from reactant.native.place import Launch, Place, block_index, launch_of, over_threads
+from reactant.native.refusals import refused
 from reactant.native.short_loops import write_out
 from reactant.native.whole_blocks import over_whole_blocks
 
@@ -81,7 +81,7 @@ def allocate_shared(f: Function, launch: Launch) -> None:
         type_ = op.results[0].type
         place = layout.memory(type_)
         if place.unknown_sizes:
-            raise UnsupportedError(f"native code has no shared memory of run-time size (at {op.location}).")
+            raise refused("has no shared memory of run-time size", op)
         count = 1 + place.is_complex
         for extent in place.shape:
             count *= extent or 0
@@ -96,7 +96,7 @@ def allocate_shared(f: Function, launch: Launch) -> None:
 def _plain(f: Function, launch: Launch, block: tuple[str, str, str]) -> None:
     """A block whose threads never meet."""
     if len(launch.op.regions[0].blocks) > 1:
-        raise UnsupportedError("native code needs kernels in structured control flow.")
+        raise refused("needs kernels in structured control flow")
 
     def write(kernel: Callable[[ir.Block], object]) -> None:
         def thread(index: tuple[str, str, str]) -> None:

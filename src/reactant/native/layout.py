@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.native import bounds
+from reactant.native.refusals import refused
 from reactant.support.records import dataclass
 
 _SCALARS = {"f64": "double", "f32": "float", "f16": "half", "bf16": "i16", "index": "i64"}
@@ -33,7 +33,7 @@ def scalar(type_: ir.Type) -> str:
         return _SCALARS[text]
     if text[0] == "i" and text[1:].isdigit():
         return text
-    raise UnsupportedError(f"native code has no numbers of type {text}.")
+    raise refused(f"has no numbers of type {text}")
 
 
 @cache
@@ -41,7 +41,7 @@ def in_memory(type_: ir.Type) -> str:
     """The LLVM type of a number in memory."""
     text = scalar(type_)
     if text != "i1" and text not in _BYTES:
-        raise UnsupportedError(f"native code has no memory of {text} numbers.")
+        raise refused(f"has no memory of {text} numbers")
     return "i8" if text == "i1" else text
 
 
@@ -55,7 +55,7 @@ def dtype_of(type_: ir.Type) -> np.dtype:
     """The NumPy dtype whose memory holds numbers of this type. Raises `UnsupportedError` where there is none."""
     text = str(type_)
     if text not in _DTYPES:
-        raise UnsupportedError(f"native code takes no arguments of type {text}.")
+        raise refused(f"takes no arguments of type {text}")
     return np.dtype(_DTYPES[text])
 
 

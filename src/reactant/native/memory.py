@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.ir import attributes
 from reactant.native import bounds, layout, roots, widths
 from reactant.native.arithmetic import extreme_number, narrowed, widened
 from reactant.native.emission import Function, emits, quoted
+from reactant.native.refusals import refused
 
 
 def product(f: Function, a: str, b: str) -> str:
@@ -188,8 +188,7 @@ def emit_allocation(f: Function, op: ir.Operation) -> None:
             count_text = product(f, count_text, size)
         pointer, nbytes = _from_heap(f, count_text), count_text
         if op.name == "memref.alloca":
-            raise UnsupportedError(f"native code has no local arrays of run-time size (at {op.location}): "
-                                   "memref.alloc them.")
+            raise refused("has no local arrays of run-time size", op, "memref.alloc them.")
     strides, step = [], "1"
     for size in reversed(sizes):
         strides.append(step)
@@ -214,7 +213,7 @@ def emit_global(f: Function, op: ir.Operation) -> None:
     symbol = ir.FlatSymbolRefAttr(op.attributes["name"]).value
     declared = f.module.symbols.get(symbol)
     if declared is None:
-        raise UnsupportedError(f"native code reads @{symbol}, which the module does not have (at {op.location}).")
+        raise refused(f"reads @{symbol}, which the module does not have", op)
     name = "@" + quoted("g." + symbol)
     if symbol not in f.module.done:
         f.module.done.add(symbol)
@@ -316,7 +315,7 @@ def emit_reshape(f: Function, op: ir.Operation) -> None:
             count = product(f, count, size)
         f.define(op.results[0], *layout.parts_of(type_, place.pointer, (count,), ("1",), place.bounds))
         return
-    raise UnsupportedError(f"native code cannot reshape {op.operands[0].type} to {type_} (at {op.location}).")
+    raise refused(f"cannot reshape {op.operands[0].type} to {type_}", op)
 
 
 @emits("memref.view")
@@ -403,13 +402,13 @@ def emit_atomic(f: Function, op: ir.Operation) -> None:
     kind, how, operand = ir.IntegerAttr(op.attributes["kind"]).value, layout.scalar(type_), f.one(op.operands[0])
     direct = _INTEGER_ATOMIC if str(type_)[0] == "i" else _FLOAT_ATOMIC if how in ("float", "double") else {}
     if place.layout.is_complex or str(type_) == "i1":
-        raise UnsupportedError(f"native code has no atomics on {type_} (at {op.location}).")
+        raise refused(f"has no atomics on {type_}", op)
     if kind in direct:
         size = layout.nbytes(how)
         f.define(op.results[0], f.let(f"atomicrmw {direct[kind]} ptr {pointer}, {how} {operand} seq_cst, align {size}"))
         return
     if kind not in _BY_COMPARING:
-        raise UnsupportedError(f"native code has no atomic of kind {kind} on {type_} (at {op.location}).")
+        raise refused(f"has no atomic of kind {kind} on {type_}", op)
 
     def combined(old: str) -> str:
         name = _BY_COMPARING[kind]
@@ -454,7 +453,7 @@ def emit_generic_atomic(f: Function, op: ir.Operation) -> None:
     place, block = f.memory(op.operands[0]), op.regions[0].blocks[0]
     pointer = element(f, place, offset_of(f, place, [f.one(v) for v in list(op.operands)[1:]]), op)
     if place.layout.is_complex or str(place.layout.number) == "i1":
-        raise UnsupportedError(f"native code has no atomics on {place.layout.element} (at {op.location}).")
+        raise refused(f"has no atomics on {place.layout.element}", op)
 
     def combined(old: str) -> str:
         f.define(block.arguments[0], old)

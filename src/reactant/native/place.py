@@ -6,11 +6,12 @@ from dataclasses import field
 
 from jaxlib.mlir import ir
 
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
 from reactant.native.control import loop_note
 from reactant.native.emission import Function, emits
 from reactant.native.memory import counted, parallel_group, product, total
+from reactant.native.refusals import refused
 from reactant.support.records import dataclass
 
 Dim3 = tuple[int, int, int]
@@ -45,10 +46,12 @@ def launch_of(op: ir.Operation, grid: Sequence[int] | None, block: Sequence[int]
         if given is None and f"reactant.{name}" in op.attributes:
             given = [int(v) for v in ir.DenseI64ArrayAttr(op.attributes[f"reactant.{name}"])]
         if given is None:
-            raise ReactantError(f"The kernel has no attribute reactant.{name} and no {name} was given.")
+            raise ReactantError(f"The kernel has no attribute reactant.{name} and no {name} was given.",
+                                code="native-function")
         size = (*given, 1, 1, 1)[:3]
         if min(size) < 1 or len(given) > 3:
-            raise ReactantError(f"A {name} has one to three positive sizes; got {tuple(given)}.")
+            raise ReactantError(f"A {name} has one to three positive sizes; got {tuple(given)}.",
+                                code="native-function")
         sizes.append(size)
     launch = Launch(op, sizes[0], sizes[1])  # type: ignore[arg-type]
 
@@ -94,7 +97,7 @@ def axis(op: ir.Operation) -> int:
 
 def place_of(f: Function, op: ir.Operation) -> Place:
     if f.place is None:
-        raise UnsupportedError(f"native code has no {op.name} outside kernels (at {op.location}).")
+        raise refused(f"has no {op.name} outside kernels", op)
     return f.place
 
 

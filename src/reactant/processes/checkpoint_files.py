@@ -20,7 +20,7 @@ import jax
 import numpy as np
 from jax.sharding import NamedSharding
 
-from reactant.errors import CheckpointError, ClusterError, translated
+from reactant.errors import CheckpointError, ClusterError, in_one_line, translated
 from reactant.processes import agreement
 from reactant.processes.peers import cluster
 from reactant.runtime import shards
@@ -90,7 +90,7 @@ def _part(path: tuple[tuple[str, Any], ...], leaf: Any) -> Part:
         return Part(path, "array" if isinstance(leaf, np.ndarray) else "scalar", np.asarray(leaf))
     raise CheckpointError(f"{shown(path)} cannot be saved: a {type(leaf).__name__}"
                           + (f" of dtype {leaf.dtype}" if hasattr(leaf, "dtype") else "")
-                          + " is no array or number.")
+                          + " is no array or number.", hint="Save arrays and numbers.")
 
 
 def write_together(directory: Path | None, parts: Sequence[Part]) -> None:
@@ -125,7 +125,8 @@ def completed(error: Exception | None) -> None:
 
 def _failed(rank: int, why: str) -> CheckpointError:
     return CheckpointError(f"Process {rank} of {jax.process_count()} ({cluster().hosts[rank]}) could not write its "
-                           f"part of the checkpoint: {why}. Earlier ones are as they were.", rank)
+                           f"part of the checkpoint: {why}. Earlier ones are as they were.", rank,
+                           code="checkpoint-not-written")
 
 
 def write(directory: Path, parts: Sequence[Part]) -> None:
@@ -159,8 +160,9 @@ def _write_array(file: Path, value: Any, first: bool) -> None:
     elif isinstance(buffer, np.ndarray) or shards.is_here(buffer):
         block, pieces = shape, [(tuple(slice(0, n) for n in shape), np.asarray(value))] if first else []
     else:
-        raise CheckpointError(f"An array with the sharding {buffer.sharding} cannot be saved from several processes: "
-                              f"put it onto a mesh, reactant.array(x, sharding=mesh.sharding(...)).")
+        raise CheckpointError(f"An array with the sharding {buffer.sharding} cannot be saved from several processes.",
+                              hint="Put it onto a mesh, reactant.array(x, sharding=mesh.sharding(...)).",
+                              code="checkpoint-not-written")
     if not pieces:
         return
     store = _store(file, shape=shape, dtype=dtype, chunk=chunk(block, dtype.itemsize))
@@ -193,7 +195,8 @@ def read(directory: Path, like: Any) -> Any:
     for path, leaf in wanted:
         if path not in known:
             raise CheckpointError(f"The checkpoint in {directory} has no {shown(path)}; it has "
-                                  f"{', '.join(map(shown, known))}.")
+                                  f"{', '.join(map(shown, known))}.", hint="Ask for something that it has.",
+                                  code="checkpoint-contents")
         made.append(_read(directory, known[path], leaf))
     return jax.tree_util.tree_unflatten(jax.tree_util.tree_structure(like), made)
 
@@ -205,7 +208,8 @@ def _read(directory: Path, told: dict[str, Any], like: Any) -> Any:
     has = getattr(like, "shape", shape), getattr(like, "dtype", dtype)
     if kind != "key" and not isinstance(like, NamedSharding) and has != (shape, dtype):
         raise CheckpointError(f"{shown(told['path'])} was saved as {dtype.name}{list(shape)} and is wanted as "
-                              f"{np.dtype(has[1]).name}{list(has[0])}.")
+                              f"{np.dtype(has[1]).name}{list(has[0])}.",
+                              hint="Ask for it as it was saved, and convert afterwards.", code="checkpoint-contents")
     if 0 in shape:
         def part(where: tuple[slice, ...]) -> np.ndarray:
             return np.zeros([s.stop - s.start for s in where], dtype)
@@ -269,7 +273,8 @@ def orbax() -> Any:
     try:
         import orbax.checkpoint as ocp
     except ImportError as missing:
-        raise CheckpointError(f"Checkpoints need orbax-checkpoint ({missing}): pip install \".[cluster]\".") from None
+        raise CheckpointError(f"Checkpoints need orbax-checkpoint ({missing}).",
+                              hint="Install it: pip install \".[cluster]\".", code="checkpoint-setup") from None
     return ocp
 
 
@@ -309,4 +314,4 @@ def _said(error: Exception) -> str:
         return f"{os.strerror(int(by_system[1]))}: {file[1]}"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror + (f": {error.filename}" if error.filename else "")
-    return f"{type(error).__name__}: {(str(error).strip().splitlines() or [''])[0]}"
+    return f"{type(error).__name__}: {(in_one_line(error).strip().splitlines() or [''])[0]}"

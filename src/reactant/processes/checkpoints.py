@@ -48,9 +48,11 @@ class Checkpoints:
         named = directory if directory is not None else os.environ.get(VARIABLE)
         if named is None:
             raise CheckpointError("reactant.Checkpoints: no directory is named, and the program was not started by "
-                                  "reactant launch --checkpoint DIR.")
+                                  "reactant launch --checkpoint DIR.",
+                                  hint="Name one: reactant.Checkpoints(directory).", code="checkpoint-setup")
         if keep is not None and keep < 1:
-            raise CheckpointError(f"reactant.Checkpoints: keep={keep}: at least one.")
+            raise CheckpointError(f"reactant.Checkpoints: keep={keep}: at least one.", hint="Keep one or more.",
+                                  code="checkpoint-setup")
         cluster()
         self.directory = Path(named).resolve()
         self._manager = _manager(self.directory, keep)
@@ -85,7 +87,8 @@ class Checkpoints:
                 them fails (its disk is full, say). Earlier checkpoints stay as they are then.
         """
         if step in self._steps:
-            raise CheckpointError(f"There is a checkpoint of step {step} in {self.directory} already.")
+            raise CheckpointError(f"There is a checkpoint of step {step} in {self.directory} already.",
+                                  hint="Save another step, or another directory.", code="checkpoint-not-written")
         parts = checkpoint_files.parts_of(state)
         with _quiet():
             if self._manager is None:
@@ -111,7 +114,7 @@ class Checkpoints:
             for rest in self.directory.glob(f"{step}.*tmp*"):
                 shutil.rmtree(rest, ignore_errors=True)
             if isinstance(failure, CheckpointError):        # which all processes have, and not from within orbax
-                raise CheckpointError(str(failure), failure.rank)
+                raise failure
             if agreement.asked() == before:
                 raise checkpoint_files.give_up(failure)
         checkpoint_files.completed(failure)
@@ -137,7 +140,8 @@ class Checkpoints:
         if step is None or step not in self._steps:
             have = f"there are {', '.join(map(str, self._steps))}" if self._steps else "there are none"
             raise CheckpointError(f"There is no checkpoint{'' if step is None else f' of step {step}'} in "
-                                  f"{self.directory}; {have}.")
+                                  f"{self.directory}; {have}.", hint="Ask for something that it has.",
+                                  code="checkpoint-contents")
         return checkpoint_files.read(self.directory / str(step) / STATE, like)
 
     def close(self) -> None:

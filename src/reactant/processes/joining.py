@@ -64,7 +64,7 @@ def told(address: str | None, processes: int | None, index: int | None, patience
     if address is not None:
         if processes is None or index is None:
             raise ClusterError("reactant.cluster: with an address, say how many processes there are, and which one "
-                               "this is: reactant.cluster(\"host:1234\", processes=4, index=0).")
+                               "this is: reactant.cluster(\"host:1234\", processes=4, index=0).", code="cluster-setup")
         return Told("the program", address, processes, index, patience=patience)
     found, count, rank, devices = processes_of_environment(JOINING)
     if found is None or count is None or rank is None or count == 1:
@@ -94,21 +94,25 @@ def _join(what: Told) -> Service | None:
     if store_of_processes() is not None:        # the program has called jax.distributed.initialize
         return None
     if has_started():
-        raise ClusterError("reactant.cluster: jax has started in this process, alone. Call reactant.cluster() before "
-                           "anything that makes arrays or asks for devices.")
+        raise ClusterError("reactant.cluster: jax has started in this process, alone.",
+                           hint="Call reactant.cluster() before anything that makes arrays or asks for devices.",
+                           code="cluster-setup")
     if FLAG not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAG}={max(1, round(what.patience))}".strip()
     service = None
     if what.rank == 0 and what.link is None:
         service = Service(f"[::]:{what.address.rpartition(':')[2]}", what.count, silence)
         if not service.wait():
-            raise ClusterError(f"reactant.cluster: nobody can listen on {what.address}: another program does, or it is "
-                               f"no address of this machine.", 0, socket.gethostname())
+            raise ClusterError(f"reactant.cluster: nobody can listen on {what.address}: another program does, or it "
+                               "is no address of this machine.", 0, socket.gethostname(),
+                               hint="Choose another port or address.", code="cluster-setup")
     try:
         join_processes(what.address, what.count, what.rank, what.devices, silence=silence, timeout=JOINING)
     except (RuntimeError, ValueError) as error:
-        raise ClusterError(f"Process {what.rank} of {what.count} ({socket.gethostname()}) could not join the others at "
-                           f"{what.address}: {str(error).splitlines()[0]}") from error
+        raise ClusterError(f"Process {what.rank} of {what.count} ({socket.gethostname()}) could not join the others "
+                           f"at {what.address}: {str(error).splitlines()[0]}",
+                           hint="Start all processes with the same address, as `reactant launch` does.",
+                           code="cluster-setup") from error
     return service
 
 

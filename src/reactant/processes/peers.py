@@ -111,7 +111,8 @@ def cluster(address: str | None = None, *, processes: int | None = None, index: 
 def _found(address: str | None, processes: int | None, index: int | None, patience: float | None,
            prints: str) -> Cluster:
     if prints not in ("first", "all"):
-        raise ClusterError(f"reactant.cluster: prints is \"first\" or \"all\", not {prints!r}.")
+        raise ClusterError(f"reactant.cluster: prints is \"first\" or \"all\", not {prints!r}.",
+                           hint="Choose one of the two.", code="cluster-setup")
     what = joining.told(address, processes, index, patience)
     if what is None:
         return Cluster(0, (socket.gethostname(),), "nobody")

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
-from reactant.errors import CheckpointError, ClusterError, blame_with
+from reactant.errors import CheckpointError, ClusterError, blame_with, in_one_line
 from reactant.processes import places
 from reactant.processes.channels import Channel, Word
 from reactant.processes.losses import ENDED, LATE, RAISED, Known, Loss, of_communication
@@ -199,7 +199,7 @@ def _in_short(error: BaseException, where: TracebackType | None) -> str:
 def _said(error: BaseException, where: TracebackType | None) -> str:
     """An error in one line, with the user's line that it comes from."""
     text = traceback.format_exception_only(error)[-1].strip() if not getattr(error, "__notes__", None) else \
-        f"{type(error).__name__}: {error}"
+        f"{type(error).__name__}: {in_one_line(error)}"
     line = ""
     for frame in traceback.extract_tb(where):
         if places.is_users(frame.filename):

@@ -29,6 +29,8 @@ from reactant.rewrite.site import ASKED, CHANGED, READ, REVISION, SWAPPED, Site,
 class NotConverged(RewriteError):
     """A set of rules kept firing; the message names those that did."""
 
+    code = "defective-rule"
+
 
 class NotConvergedWarning(RuntimeWarning):
     """Rewriting was stopped before it settled. The module is correct, only perhaps less simple than it could be."""

@@ -14,6 +14,8 @@ from reactant.rewrite.site import inside
 class RewriteError(ReactantError):
     """A rule broke the rules; the message names it."""
 
+    code = "defective-rule"
+
 
 def identity(op: ir.Operation) -> int:
     """What tells an op from every other live op: the address of its first result."""

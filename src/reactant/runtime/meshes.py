@@ -117,7 +117,8 @@ def mesh(*, devices: Sequence[Any] | None = None, **sizes: int) -> Mesh:
         shape = " x ".join(map(str, sizes.values()))
         what = f"{len(there)} device" + "s" * (len(there) != 1)
         raise ShardingError(f"A mesh of {shape} needs {count} devices; there {'is' if len(there) == 1 else 'are'} "
-                            f"{what}{'' if devices is None else ' among those given'}.{_more(there, count)}")
+                            f"{what}{'' if devices is None else ' among those given'}.{_more(there, count)}",
+                            hint="Ask for fewer devices, or start with more.", code="mesh-devices")
     chosen = np.empty(count, object)
     chosen[:] = there[:count]
     return Mesh(jax.sharding.Mesh(chosen.reshape(tuple(sizes.values())), tuple(sizes)))
@@ -154,9 +155,11 @@ def named(on: jax.sharding.Mesh, axes: Sequence[Axes]) -> NamedSharding:
         used += [each] if isinstance(each, str) else list(each or ())
     for name in used:
         if name not in known:
-            raise ShardingError(f"The mesh has no axis {name!r}; it has {', '.join(map(repr, known))}.")
+            raise ShardingError(f"The mesh has no axis {name!r}; it has {', '.join(map(repr, known))}.",
+                                hint="Name one of its axes.", code="sharding-axes")
         if used.count(name) > 1:
-            raise ShardingError(f"The axis {name!r} divides two dimensions: each axis can divide one.")
+            raise ShardingError(f"The axis {name!r} divides two dimensions: each axis can divide one.",
+                                hint="Name each axis once.", code="sharding-axes")
     return NamedSharding(on, PartitionSpec(*(a if a is None or isinstance(a, str) else tuple(a) for a in axes)))
 
 
@@ -168,7 +171,8 @@ def axes_of(sharding: NamedSharding, rank: int) -> tuple[tuple[str, ...], ...]:
     while len(spec) > rank and spec[-1] in (None, ()):
         spec.pop()
     if len(spec) > rank:
-        raise ShardingError(f"A sharding of {len(spec)} dimensions, {shown(sharding)}, is none for an array of {rank}.")
+        raise ShardingError(f"A sharding of {len(spec)} dimensions, {shown(sharding)}, is none for an array of "
+                            f"{rank}.", hint="Name an axis or None for each dimension.", code="sharding-mismatch")
     found = [_axes(each) for each in spec]
     return (*found, *((),) * (rank - len(found)))
 

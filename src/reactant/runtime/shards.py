@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 
-from reactant.errors import ShardingError, waiting, where
+from reactant.errors import HERE, ShardingError, waiting
 from reactant.runtime.jax_internals import X64
 from reactant.runtime.layout import Box
 from reactant.runtime.meshes import axes_of, padded, replicated, spec_of
@@ -61,7 +61,7 @@ def from_callback(callback: Callable[[tuple[slice, ...]], Any], dtype: Any, shap
             part = _asked(callback, key, dtype)
             if part.dtype != (kind := kind or part.dtype):
                 raise ShardingError(f"reactant.array: the callback gave {part.dtype} for one part and {kind} for "
-                                    f"another. Say dtype=.")
+                                    "another.", hint="Say dtype=.", code="sharding-mismatch")
             own = np.array(part, kind.newbyteorder("="))        # what the callback gave may change
             del part
             jax.block_until_ready(sent)
@@ -75,9 +75,9 @@ def _asked(callback: Callable[[tuple[slice, ...]], Any], key: tuple[tuple[int, i
     found = np.asarray(callback(tuple(slice(*ends) for ends in key)), dtype)
     wanted = tuple(high - low for low, high in key)
     if found.shape != wanted:
-        raise ShardingError(
-            f"reactant.array: the callback gave an array of shape {found.shape} for the part "
-            f"[{', '.join(f'{low}:{high}' for low, high in key)}], which has the shape {wanted}.")
+        raise ShardingError(f"reactant.array: the callback gave an array of shape {found.shape} for the part "
+                            f"[{', '.join(f'{low}:{high}' for low, high in key)}], which has the shape {wanted}.",
+                            hint="Return what the index asks for: data[index].", code="sharding-mismatch")
     return found
 
 
@@ -100,10 +100,11 @@ def host_of(buffer: jax.Array, shape: Shape | None) -> np.ndarray:
     if 0 in (buffer.shape if shape is None else shape):      # jax fails where one device has something
         return np.empty(buffer.shape if shape is None else shape, buffer.dtype)
     if not is_here(buffer):
-        raise ShardingError(
-            f"Parts of this {buffer.dtype.name}{list(buffer.shape if shape is None else shape)} array are in other "
-            f"processes. x.gather(), called by all of them, is all of it as an ndarray; reactant.jit computes with it "
-            f"where it is: reactant.jit(np.sum)(x).{where()}")
+        raise ShardingError(f"Parts of this {buffer.dtype.name}{list(buffer.shape if shape is None else shape)} "
+                            "array are in other processes.",
+                            hint="x.gather(), called by all of them, is all of it as an ndarray; reactant.jit "
+                                 "computes with it where it is: reactant.jit(np.sum)(x).",
+                            code="parts-in-other-processes", span=HERE)
     with waiting():
         host = np.asarray(buffer)
     if shape is None:

@@ -17,6 +17,8 @@ from reactant.runtime.jax_internals import X64
 class DeletedArrayError(ReactantError, RuntimeError):
     """The buffer of a device array was donated to a computation or deleted."""
 
+    code = "deleted-array"
+
 
 class Storage:
     """The buffer that an array and the views of it share; assignment puts another one in its place."""
@@ -44,9 +46,9 @@ class Storage:
     def current(self) -> Array:
         value = self.value
         if value.is_deleted():
-            raise DeletedArrayError(
-                f"This device array ({value.dtype.name}{list(value.shape)}) has no buffer any more: it was donated to "
-                "a computation or deleted. Copy it before the donating call, or do not donate it.")
+            raise DeletedArrayError(f"This device array ({value.dtype.name}{list(value.shape)}) has no buffer any "
+                                    "more: it was donated to a computation or deleted.",
+                                    hint="Copy it before the donating call, or do not donate it.")
         return value
 
 

@@ -191,5 +191,5 @@ def test_errors_about_results_say_so():
                 w = v
         v += 1
         return w
-    with pytest.raises(ControlFlowError, match="'w' was bound to one of several arrays.*\n  in what the function ret"):
+    with pytest.raises(ControlFlowError, match="'w' was bound to one of several arrays.*\n  note: in what the"):
         reactant.jit(program)(X, 1.5)

@@ -57,7 +57,7 @@ def test_integer_division_by_zero_raises(function):
 
 @pytest.mark.parametrize("function", [lambda a, b: a ** b, lambda a, b: a ** 0.5])
 def test_negative_number_to_a_fractional_power_raises(function):
-    with pytest.raises(reactant.errors.ReactantError, match="complex in Python.*use np.power, which gives NaN"):
+    with pytest.raises(reactant.errors.ReactantError, match="(?s)complex in Python.*use np.power, which gives NaN"):
         reactant.jit(function)(-8.0, 1 / 3)
 
 

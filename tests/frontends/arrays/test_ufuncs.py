@@ -237,7 +237,7 @@ def test_messages_are_numpys(function):
         try:
             return run(function)(np.ones((2, 3)))
         except Exception as error:
-            return type(error), str(error).split("\n  at ")[0]
+            return type(error), str(error).split("\n  --> ")[0]
 
     assert outcome(reactant.jit) == outcome(lambda f: f)
 

@@ -162,7 +162,7 @@ def returned(x):
 
 
 def test_a_result_of_run_time_length_names_its_line():
-    line = r"at .*test_generated.py:\d+, where it is made\n    return .v for v in x"
+    line = r"--> .*test_generated.py:\d+\n      return .v for v in x"
     with pytest.raises(reactant.UnsupportedError, match=line):
         reactant.jit(returned)(np.ones(3))
 

@@ -145,7 +145,7 @@ def test_protocol_and_errors_are_pythons(operation):
         try:
             return run(lambda a: operation(Vector(a, a)))(2.0)
         except Exception as error:
-            return type(error), str(error).split("\n  at ")[0]
+            return type(error), str(error).split("\n  --> ")[0]
 
     assert outcome(reactant.jit) == outcome(lambda f: f)
 

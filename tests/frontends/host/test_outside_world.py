@@ -25,7 +25,7 @@ OUTSIDE = random.Random(3)
     lambda x: x[random.randrange(3)], lambda x: x * random.Random().random(), lambda x: random.shuffle(x),
     lambda x: random.seed(3), lambda x: x * random.SystemRandom().random(), lambda x: x * os.urandom(1)[0]])
 def test_numbers_from_elsewhere_are_refused(draw):
-    with pytest.raises(UnsupportedError, match=r"(?s)same numbers.*default_rng\(seed\).*test_outside_world.py"):
+    with pytest.raises(UnsupportedError, match=r"(?s)same numbers.*test_outside_world.py.*default_rng\(seed\)"):
         reactant.jit(draw)(X.copy())
 
 

@@ -388,7 +388,7 @@ def test_left_to_jax_with_the_reason(function, reason):
 
 def test_failures_of_ours_are_left_to_jax(monkeypatch):
     def failing(*_, **__):
-        raise reactant.ReactantError("a rule is wrong")
+        raise reactant.ReactantError("a rule is wrong", code="defective-rule")
     with monkeypatch.context() as patch:
         patch.setattr(compiled_jax.pipelines, "run", failing)
         ours = reactant.jit(helper)
@@ -932,7 +932,7 @@ def test_arrays_that_jax_makes_of_what_is_known_go_through_loops_and_branches():
 def test_keys_of_a_type_of_their_own_in_numpy_code_raise():
     def keyed(x, key):
         return x + np.asarray(jax.random.normal(key, x.shape))
-    with pytest.raises(reactant.UnsupportedError, match="cannot take an array of dtype key<fry>. Pass jax.random.key_"):
+    with pytest.raises(reactant.UnsupportedError, match="(?s)an array of dtype key<fry>.*Pass jax.random.key_"):
         reactant.jit(keyed, frontend="numpy")(X, jax.random.key(0))
 
     def carried(x):

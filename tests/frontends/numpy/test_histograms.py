@@ -70,7 +70,7 @@ def test_more_dimensions():
 
 
 def test_estimated_bin_counts_are_refused():
-    with pytest.raises(NotImplementedError, match="makes the number of bins depend on the data. Pass their number"):
+    with pytest.raises(NotImplementedError, match="(?s)makes the number of bins depend on the data.*Pass their number"):
         reactant.jit(lambda x: np.histogram(x, "auto"))(X)
 
 

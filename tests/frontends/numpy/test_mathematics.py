@@ -21,7 +21,7 @@ def outcome(function, *arguments):
     try:
         return function(*arguments)
     except Exception as error:
-        return type(error), str(error).split("\n  at ")[0]
+        return type(error), str(error).split("\n  --> ")[0]
 
 
 def agree(compiled, plain):

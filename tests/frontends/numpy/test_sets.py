@@ -125,7 +125,7 @@ def test_named_results():
     (lambda x: [v for v in np.unique(x)], "The compiled function returns an array whose size"),
     (lambda x: np.unique(np.tile(x, 9), axis=0).sum(), "compares rows of 1 to 32 elements")])
 def test_refusals(f, text):
-    with pytest.raises(UnsupportedError, match=rf"^.*{text}"):
+    with pytest.raises(UnsupportedError, match=rf"(?s)^.*{text}"):
         reactant.jit(f)(INTEGERS)
 
 

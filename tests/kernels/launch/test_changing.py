@@ -156,7 +156,7 @@ def test_what_cannot_be_told_at_run_time_says_why(monkeypatch):
 
     def refused(*given, made=dispatch.lower):
         if given[-1]:
-            raise reactant.errors.UnsupportedError("no such code")
+            raise reactant.errors.UnsupportedError("no such code", code="kernel-code")
         return made(*given)
     monkeypatch.setattr(dispatch, "lower", refused)
     a, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)

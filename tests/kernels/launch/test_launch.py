@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.errors import ConstantWriteError
+from reactant.errors import ConstantWriteError, Span
 from reactant.kernels.form.interpret import OutOfBounds
 from reactant.kernels.lockstep import tensors
 
@@ -270,11 +270,11 @@ def test_paths():
 
 def test_kernels_that_are_no_tensor_programs_say_why(monkeypatch):
     def refuse(module, name="main", skipped=()):
-        raise tensors.NotRaised("its lanes disagree", "somewhere.py:7")
+        raise tensors.NotRaised("its lanes disagree", Span("somewhere.py", 7))
     monkeypatch.setattr(tensors, "raised", refuse)
     ticket, order = np.zeros(1, np.int64), np.zeros(8, np.int64)
-    with pytest.raises(reactant.UnsupportedError, match=r"'first_come' is no tensor program: its lanes disagree. "
-                                                        r"At somewhere.py:7. With lower=\"auto\""):
+    with pytest.raises(reactant.UnsupportedError, match=r"(?s)'first_come' is no tensor program: its lanes disagree.\n"
+                                                        r"  --> somewhere.py:7.*hint: With lower=\"auto\""):
         reactant.kernel(first_come, lower="tensor")[2, 4](order, ticket)
     said = reactant.kernel(first_come)[2, 4].explain(order, ticket)
     assert said == "first_come: compiled for the CPU\n  somewhere.py:7: its lanes disagree"

@@ -135,7 +135,7 @@ def test_a_kernel_that_is_no_tensor_program():
     x = np.arange(32, dtype=np.int32)
     lowered = reactant.jit(lambda a, b: first[1, 32](a, b), target="gpu").lower(x, np.array([8], np.int32))
     assert len(calls(lowered)) == 1 and "width is not known" in str(lowered.traced.remarks)
-    with pytest.raises(UnsupportedError, match="'first' is no tensor program.*it runs as itself"):
+    with pytest.raises(UnsupportedError, match="(?s)'first' is no tensor program.*it runs as itself"):
         reactant.jit(lambda a, b: reactant.kernel(first, lower="tensor")[1, 32](a, b), target="gpu").lower(
             x, np.array([8], np.int32))
 
@@ -177,7 +177,7 @@ __global__ void turns(double *x, int n) {
 
 def test_barriers_of_the_grid(tmp_path):
     turns = reactant.cuda.load(WHOLE_GRID).turns
-    with pytest.raises(UnsupportedError, match="'turns' waits for all blocks of its grid at .*:[0-9]+, .*two kernels"):
+    with pytest.raises(UnsupportedError, match="(?s)'turns' waits for all blocks of its grid.*:[0-9]+\n.*two kernels"):
         ptx.compile_kernel(turns[2, 32].record(np.arange(64.0), 64))
     x = np.arange(64.0)
     ptx_emulation.run(lambda a: reactant.kernel(turns, lower="native")[1, 64](a, 64), [x], tmp_path)
@@ -196,7 +196,7 @@ def test_without_libdevice(monkeypatch):
     monkeypatch.setattr(libdevice, "find", lambda: None)
     kernel = reactant.cuda.load("__global__ void wave(double *x) { x[threadIdx.x] = sin(x[threadIdx.x]); }").wave
     program = reactant.jit(lambda x: reactant.kernel(kernel, lower="native")[1, 7](x), target="gpu")
-    with pytest.raises(UnsupportedError, match="'wave' calls sin, .*pip install nvidia-cuda-nvcc-cu12.* asks for it"):
+    with pytest.raises(UnsupportedError, match="(?s)'wave' calls sin, .* asks for it.*pip install nvidia-cuda-nvcc"):
         program.lower(np.zeros(7))
 
 

@@ -342,7 +342,7 @@ def test_a_refusal_names_the_line() -> None:
 !1 = !DIFile(filename: "kernel.cu", directory: "/home/me")
 !2 = distinct !DISubprogram(name: "k", file: !1, line: 3)
 !3 = !DILocation(line: 17, column: 5, scope: !2)""")
-    with pytest.raises(UnsupportedError, match=r"\n  at /home/me/kernel\.cu:17"):
+    with pytest.raises(UnsupportedError, match=r"\n  --> /home/me/kernel\.cu:17"):
         run_stages(made)
 
 

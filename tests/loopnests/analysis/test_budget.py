@@ -47,7 +47,7 @@ def test_all_parts_of_a_program_share_it():
     with pytest.raises(TooLong, match="1 s or more"):
         given.take(0.4)
     given.take(0.2)
-    with given.writing(), pytest.raises(TooLong, match=r"more than 1 s$"):
+    with given.writing(), pytest.raises(TooLong, match=r"more than 1 s\n"):
         for _ in range(int(0.2 / budget.WRITTEN)):
             budget.count()
     budget.count()                      # of no budget

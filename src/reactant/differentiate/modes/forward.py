@@ -8,11 +8,10 @@ from jaxlib.mlir import ir
 import reactant.differentiate.rules  # noqa: F401 - declares the rules
 from reactant.differentiate import requests
 from reactant.differentiate.activity import BRANCHES, LOOP, active_values, block_ops, blocks_of
-from reactant.differentiate.declare import Call, differentiable, line_of, rule_of, zeros
+from reactant.differentiate.declare import Call, differentiable, rule_of, zeros
 from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.differentiate.recognised.prepare import prepared
 from reactant.differentiate.requests import target_of
-from reactant.errors import NotDifferentiable
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 
@@ -102,7 +101,7 @@ class Forward:
         """By the user's rule for tangents."""
         rule = requests.rule_of_custom(op)
         if rule.tangents is None:
-            raise NotDifferentiable(f"{rule.no_tangents}{line_of(op)}")
+            raise rule.no_tangents(op)
         inputs = [self.primal.get(x, x) for x in op.operands]
         if rule.results is None:
             modules.clone_with(op, self.primal)

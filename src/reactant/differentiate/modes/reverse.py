@@ -15,8 +15,8 @@ from reactant.differentiate.declare import (
     Contribution,
     Rule,
     differentiable,
-    line_of,
     rule_of,
+    span_of,
     transposing,
     zeros,
 )
@@ -344,8 +344,9 @@ def _transpose(rule: requests.CustomRule, op: ir.Operation, active: Collection[i
     for each in modules.walk(module):
         if is_bent(each, varied):
             raise NotDifferentiable(f"The jvp rule of '{rule.name}' is not linear in the tangents (it has a "
-                                    f"{each.name.partition('.')[2]} of them), so it has no transpose. Give "
-                                    f"custom_derivative a vjp rule as well.{line_of(each)}")
+                                    f"{each.name.partition('.')[2]} of them), so it has no transpose.",
+                                    hint="Give custom_derivative a vjp rule as well.", code="derivative-rule",
+                                    span=span_of(each))
     return vjp(module, places, range(len(returned)))
 
 

@@ -116,8 +116,8 @@ def _one_by_one(call: Call) -> list[ir.Value]:
     """Any scatter: the updates sorted by the element they go to, those of one element combined (neighbours, then
     pairs, then pairs of pairs...), and what is made of them combined with the element."""
     if not call.attributes.get("unique_indices", False) and not is_associative(call):
-        raise call.refuse("its body is not associative, so several updates of one element have no common one. Give it "
-                          "unique indices, or write a loop over the updates.")
+        raise call.refuse("its body is not associative, so several updates of one element have no common one.",
+                          "Give it unique indices, or write a loop over the updates.")
     count = (len(call.inputs) - 1) // 2
     arrays, updates = [call.operands[i] for i in range(count)], [call.operands[count + 1 + i] for i in range(count)]
     shape, n = shape_of(arrays[0]), size(shape_of(updates[0]))

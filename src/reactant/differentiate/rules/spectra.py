@@ -131,7 +131,7 @@ def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
         extent, rank = shape_of(result)[dim], len(shape_of(result))
         alone = extent == k + 1 and not is_complex(dtype_of(t))
         if mode != NOTHING and not alone and not reads_first(result, rank + dim, k):
-            raise call.refuse("full_matrices=True has vectors beyond the first min(m, n), which are arbitrary. "
+            raise call.refuse("full_matrices=True has vectors beyond the first min(m, n), which are arbitrary.",
                               "Use full_matrices=False, or only the first of them.")
     batch = shape_of(t)[:-2]
     u = ops.slice(u, [0] * len(shape_of(u)), [*batch, m, k])

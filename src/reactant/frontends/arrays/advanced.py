@@ -447,7 +447,8 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
         return
     if indexing.has_run_time_bounds(items):
         raise UnsupportedError(f"numpy.{ufunc.__name__}.at: index arrays together with a slice that has run-time "
-                               f"bounds are not supported in compiled code. Loop over the rows.")
+                               "bounds are not supported in compiled code.", hint="Loop over the rows.",
+                               code="index-combination")
     operands = [tensor] if ufunc.nin == 1 else [tensor, value]
     dtypes = loop_dtypes(ufunc, (*(weak_type(x) for x in operands), *(None,) * ufunc.nout))    # cast back: unsafe
     chosen = select(tensor, items)
@@ -516,6 +517,8 @@ def _one_by_one(ufunc: np.ufunc, chosen: Selection, updates: ir.Value | None, dt
             inputs.append(ops.reshape(ops.dynamic_slice(updates, [i, *[zero] * len(window)], (1, *window)), window))
         found = loop(ufunc)(inputs, dtypes)
         if not isinstance(found, ir.Value):
-            raise UnsupportedError(f"numpy.{ufunc.__name__}.at: a ufunc with several results has no `at`.")
+            raise UnsupportedError(f"numpy.{ufunc.__name__}.at: a ufunc with several results has no `at`.",
+                                   hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                        "compiled function.", code="function-not-compiled")
         return [ops.add(i, 1), ops.dynamic_update_slice(content, cast(found, dtype), starts)]
     return ops.while_([zero, view], lambda i, content: ops.compare(i, count, "LT"), turn)[1]

@@ -186,9 +186,10 @@ class GuardedStorage(Storage):
         super().write(value)
 
     def error(self) -> ControlFlowError:
-        return ControlFlowError(
-            f"'{self.name}' was bound to one of several arrays by control flow that is decided at run time; now one of "
-            f"them is written in place. Bind it to a copy: {self.name} = {self.name}.copy().")
+        return ControlFlowError(f"'{self.name}' was bound to one of several arrays by control flow that is decided "
+                                "at run time; now one of them is written in place.",
+                                hint=f"Bind it to a copy: {self.name} = {self.name}.copy().",
+                                code="one-of-several-arrays")
 
 
 class MovedTogether(GuardedStorage):
@@ -197,10 +198,10 @@ class MovedTogether(GuardedStorage):
     __slots__ = ()
 
     def error(self) -> ControlFlowError:
-        return ControlFlowError(
-            "A slice of what a run-time mask selects, or a ravel of run-time size, is a copy in compiled code: one of "
-            "the two is written while the other is in use. Take a copy before: x[mask][1:].copy(), x[:n].flatten(); or "
-            "write where a mask selects: x[mask] = values.")
+        return ControlFlowError("A slice of what a run-time mask selects, or a ravel of run-time size, is a copy in "
+                                "compiled code: one of the two is written while the other is in use.",
+                                hint="Take a copy before: x[mask][1:].copy(), x[:n].flatten(); or write where a mask "
+                                     "selects: x[mask] = values.", code="one-of-several-arrays")
 
 
 class PerhapsAgain(GuardedStorage):
@@ -216,9 +217,9 @@ class PerhapsAgain(GuardedStorage):
 
 
 def _appended_elsewhere(name: str) -> ControlFlowError:
-    return ControlFlowError(
-        f"What a loop appended to '{name}' may be one array in several places (other elements, a variable); "
-        f"now it is written in place. Append a copy: {name}.append(x.copy()).")
+    return ControlFlowError(f"What a loop appended to '{name}' may be one array in several places (other elements, a "
+                            "variable); now it is written in place.", hint=f"Append a copy: {name}.append(x.copy()).",
+                            code="one-of-several-arrays")
 
 
 class Stood:
@@ -257,10 +258,10 @@ class Picked(GuardedStorage):
     __slots__ = ()
 
     def error(self) -> ControlFlowError:
-        return ControlFlowError(
-            "An element of a list of arrays that only the run picks (by its place, by sorted, min or max) is a copy in "
-            "compiled code, and now it is written in place, or one of the arrays that it may be. Write into a copy: "
-            "x.copy().")
+        return ControlFlowError("An element of a list of arrays that only the run picks (by its place, by sorted, "
+                                "min or max) is a copy in compiled code, and now it is written in place, or one of "
+                                "the arrays that it may be.", hint="Write into a copy: x.copy().",
+                                code="one-of-several-arrays")
 
 
 def stamp(storage: Storage) -> Any:
@@ -476,9 +477,9 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
     if known and not a.steps and not b.steps and sides[0] != sides[1] and all(
             type(s) is Storage for s in (*sides[0], *sides[1])) and not any(map(_has_equal_views, shared)):
         return _are_one(*sides, shared)
-    raise ControlFlowError(
-        "Whether two names are one array (`is`) is known only at run time here. Keep a truth or a number that says "
-        "which one a name is bound to, and compare that.")
+    raise ControlFlowError("Whether two names are one array (`is`) is known only at run time here.",
+                           hint="Keep a truth or a number that says which one a name is bound to, and compare that.",
+                           code="identity-at-run-time")
 
 
 def _has_equal_views(storage: Storage) -> bool:

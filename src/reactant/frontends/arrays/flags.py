@@ -38,7 +38,7 @@ class Flags:
         repeated = any(s == 0 and n > 1 for s, n in zip(tensor.strides_, tensor.shape, strict=True))
         if write and (repeated or not all(s.writable or isinstance(s, st.DiagonalStep) for s in tensor.steps)):
             raise UnsupportedError("Making a broadcast or overlapping view writeable is not supported in compiled "
-                                   "code. Write into a copy.")
+                                   "code.", hint="Write into a copy.", code="memory-of-traced-array")
         tensor.steps = tuple(replace(s, writable=True) if write and isinstance(s, st.DiagonalStep) else s
                              for s in tensor.steps)
         tensor.writeable = bool(write)

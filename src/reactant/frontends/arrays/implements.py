@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError, require_plain
+from reactant.errors import Reason, UnsupportedError, require_plain
 from reactant.frontends.arrays.nested import leaves, mapped
 from reactant.frontends.arrays.storage import CONCRETE_ELEMENTS
 from reactant.frontends.arrays.tensor import Tensor, supported
@@ -28,7 +28,7 @@ CREATION: set[Callable] = set()
 """NumPy functions the call overlay sends here even when no argument is traced."""
 NOT_FOLDED: set[Callable] = set()
 """NumPy functions that write into an argument or return a view of it: never evaluated concretely."""
-REFUSED: dict[Callable, str] = {}
+REFUSED: dict[Callable, Reason] = {}
 """NumPy functions that cannot be compiled, and why (what to do instead)."""
 REFUSED_ALWAYS: set[Callable] = set()
 """Those of `REFUSED` that raise for plain arguments too."""
@@ -48,7 +48,7 @@ def implements(*functions: Callable, creation: bool = False, aliases: bool = Fal
     return register
 
 
-def refuse(reason: str, *functions: Callable, always: bool = False) -> None:
+def refuse(reason: Reason, *functions: Callable, always: bool = False) -> None:
     """Register functions that raise `UnsupportedError` with `reason` when they are given something traced; `always`:
     whatever they are given (running them once while tracing would be wrong)."""
     for function in functions:
@@ -92,7 +92,9 @@ def _checked(function: Callable, ours: Callable) -> Callable:
         bound = signature.bind(*args, **kwargs).arguments
         for name, default in missing.items():
             if name in bound and not _same(bound.pop(name), default):
-                raise UnsupportedError(f"{name_of(function)}: argument '{name}' is not supported in compiled code.")
+                raise UnsupportedError(f"{name_of(function)}: argument '{name}' is not supported in compiled code.",
+                                       hint="Leave it out, or write what it does with other functions.",
+                                       code="argument-not-supported")
         spread = bound.pop(_variadic(theirs), ())
         return ours(*spread, **bound)
     return call
@@ -113,7 +115,7 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
     """Run NumPy's `function` on arguments that may be traced."""
     with source_map.location():
         if function in REFUSED_ALWAYS:
-            raise UnsupportedError(REFUSED[function])
+            raise REFUSED[function].error()
         if args and type(args[0]) is np.ndarray and args[0].dtype == object and not has_tensors(args, kwargs):
             return function(*args, **kwargs)        # None, which stands in for an array to come
         known = not (args and type(args[0]) is Tensor and not args[0].is_concrete())
@@ -125,12 +127,14 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
         if known and function in WRITING and written_while_tracing(function, args, kwargs):
             return None
         if function in REFUSED:
-            raise UnsupportedError(REFUSED[function])
+            raise REFUSED[function].error()
         ours = ours_for(function)
         if ours is None and calls.convertible(python := getattr(function, "_implementation", None)):
             return calls.call(python, *args, **kwargs)
         if ours is None:
-            raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.")
+            raise UnsupportedError(f"{name_of(function)} is not supported in compiled code.",
+                                   hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                        "compiled function.", code="function-not-compiled")
         return ours(*args, **kwargs)
 
 

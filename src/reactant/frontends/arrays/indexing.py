@@ -79,7 +79,7 @@ def not_assignable(text: str) -> TypeError:
     """NumPy's error; where only the run decides whether it would come to that, one that says so."""
     if not recording():
         return TypeError(text)
-    return ControlFlowError(f"{text}; whether this runs is decided at run time.")
+    return ControlFlowError(f"{text}; whether this runs is decided at run time.", code="one-of-several-arrays")
 
 
 @means("put_item")

@@ -137,7 +137,9 @@ def power_modulo(x: object, y: object, modulus: object) -> Any:
     base, exponent, m = (_value(v, integer) for v in (x, y, modulus))
     trace.check(ops.compare(m, 0, "NE"), lambda: ValueError("pow() 3rd argument cannot be 0"))
     trace.check(ops.compare(exponent, 0, "GE"), lambda: ReactantError(
-        "pow() with a negative exponent and a modulus is not supported in compiled code."))
+        "pow() with a negative exponent and a modulus is not supported in compiled code.",
+        hint="Compute the inverse before the call, or make the arguments static (static_argnames=...).",
+        code="type-depends-on-values"))
     python_overflow.require(ops.compare(ops.abs(m), python_overflow.ROOT, "LE"))
     remainder = _remainder(m)
     start = remainder(ops.constant(1, integer)), remainder(base), exponent
@@ -176,8 +178,9 @@ def _check_power(x: object, y: object, kind: type) -> None:
     if kind is int:
         if low is None or low < 0:
             trace.check(ops.compare(_value(y, PYTHON_DTYPES[int]), 0, "GE"), lambda: ReactantError(
-                "An int to the power of a negative int is a float in Python, and the type of a compiled result cannot "
-                "depend on values. Make the base or the exponent a float."))
+                "An int to the power of a negative int is a float in Python, and the type of a compiled result "
+                "cannot depend on values.", hint="Make the base or the exponent a float.",
+                code="type-depends-on-values"))
         return
     base, exponent = _value(x, PYTHON_DTYPES[float]), _value(y, PYTHON_DTYPES[float])
     if low is None or low < 0:
@@ -189,7 +192,8 @@ def _check_power(x: object, y: object, kind: type) -> None:
         negative = ops.and_(ops.compare(base, 0, "LT"), ops.is_finite(base))
         trace.check(ops.or_(ops.not_(negative), fits), lambda: ReactantError(
             "A negative float to a fractional power is complex in Python, and the type of a compiled result cannot "
-            "depend on values. Make the base complex, or use np.power, which gives NaN."))
+            "depend on values.", hint="Make the base complex, or use np.power, which gives NaN.",
+            code="type-depends-on-values"))
 
 
 def bounds(x: object) -> tuple[int, int] | None:

@@ -73,10 +73,12 @@ class Records(Sized):
         if isinstance(key, str):
             return self.field(key)
         if isinstance(key, list) and key and all(isinstance(k, str) for k in key):
-            raise UnsupportedError(f"Several fields of a structured array at once cannot be compiled. {HINT}")
+            raise UnsupportedError("Several fields of a structured array at once cannot be compiled.", hint=HINT,
+                                   code="structured-array")
         entries = _entries(key)
         if any(e is None for e in entries):
-            raise UnsupportedError(f"New dimensions of a structured array cannot be compiled. {HINT}")
+            raise UnsupportedError("New dimensions of a structured array cannot be compiled.", hint=HINT,
+                                   code="structured-array")
         entries = self._spread(entries)
         if all(isinstance(e, (int, np.integer, slice)) and not isinstance(e, bool) for e in entries):
             somewhere = tuple(0 if is_tensor(e) else e for e in entries)       # known when the program runs
@@ -122,16 +124,18 @@ class Records(Sized):
                   np.empty_like: lambda p: _like(p, np.zeros_like)}
         if function in simple and len(args) == 1 and not kwargs:
             return simple[function](args[0])
-        raise UnsupportedError(f"np.{getattr(function, '__name__', 'this')} of a structured array cannot be compiled. "
-                               f"{HINT}")
+        raise UnsupportedError(f"np.{getattr(function, '__name__', 'this')} of a structured array cannot be "
+                               "compiled.", hint=HINT, code="structured-array")
 
     def __array_ufunc__(self, ufunc: np.ufunc, *_: Any, **__: Any) -> Any:
-        raise UnsupportedError(f"np.{ufunc.__name__} of a structured array cannot be compiled. {HINT}")
+        raise UnsupportedError(f"np.{ufunc.__name__} of a structured array cannot be compiled.", hint=HINT,
+                               code="structured-array")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
-        raise UnsupportedError(f"'{name}' of a structured array cannot be compiled. {HINT}")
+        raise UnsupportedError(f"'{name}' of a structured array cannot be compiled.", hint=HINT,
+                               code="structured-array")
 
     def __repr__(self) -> str:
         return f"<traced structured array {self.dtype}{list(self.shape)}>"

@@ -88,7 +88,8 @@ def view(a: Tensor, dtype: object = None, type: object = None) -> Tensor:  # noq
     if inspect.isclass(dtype) and issubclass(dtype, np.ndarray):
         dtype, type = None, dtype
     if type not in (None, np.ndarray):
-        raise UnsupportedError(f"ndarray.view of the class {type.__name__} is not supported in compiled code.")
+        raise UnsupportedError(f"ndarray.view of the class {type.__name__} is not supported in compiled code.",
+                               hint="View it as np.ndarray.", code="array-subclass")
     if dtype is None or np.dtype(dtype) == a.dtype:
         return a.view(st.ReshapeStep(a.shape, a.strides_))
     dtype = np.dtype(dtype)

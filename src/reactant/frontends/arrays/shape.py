@@ -122,12 +122,15 @@ def set_attribute(a: Tensor, name: str, value: Any) -> None:
     if (seen.shape, seen.dtype, seen.strides_) == (a.shape, a.dtype, a.strides_):
         return
     if a.region is not current_trace().region:
-        raise ControlFlowError(f"The {name} of an array from before is set inside an `if` or a loop that is decided at "
-                               f"run time. Give what has the new {name} a name of its own, by "
-                               f"{'`.view()`' if name == 'dtype' else '`.reshape()`'}.")
+        raise ControlFlowError(f"The {name} of an array from before is set inside an `if` or a loop that is decided "
+                               "at run time.",
+                               hint=f"Give what has the new {name} a name of its own, by "
+                                    f"{'`.view()`' if name == 'dtype' else '`.reshape()`'}.",
+                               code="shape-set-under-condition")
     if a.storage.argument is not None and not a.steps:
         raise UnsupportedError(f"Setting the {name} of an argument changes the caller's array, which compiled code "
-                               f"does not. Write `x = x.{'view' if name == 'dtype' else 'reshape'}(...)`.")
+                               "does not.", hint=f"Write `x = x.{'view' if name == 'dtype' else 'reshape'}(...)`.",
+                               code="argument-cannot-change")
     a.steps, a.writeable = seen.steps, seen.writeable
     a.shape, a.dtype, a.strides_ = seen.shape, seen.dtype, seen.strides_
 

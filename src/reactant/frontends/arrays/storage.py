@@ -22,7 +22,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from reactant.errors import LeakError
+from reactant.errors import LeakError, Reason
 from reactant.frontends.session.trace import Region, current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, shape_of, size
@@ -67,13 +67,13 @@ class Storage:
     """Whether the content changes by writes to this storage alone; not where it stands for others."""
 
     def __init__(self, shape: Shape, dtype: np.dtype, value: ir.Value | None = None, data: np.ndarray | None = None, *,
-                 argument: int | None = None, constant: bool | str = False):
+                 argument: int | None = None, constant: bool | Reason = False):
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.settled, self.data = value, data
         self.held: dict[SliceStep, HeldWrite] = {}
         """Writes that `settled` lacks. No two share an element; all were made in `region`, which is the current one."""
         self.argument = argument      # position among main's arguments, for write-back
-        self.constant = constant      # made outside the trace: writing raises; or the text of what it raises
+        self.constant = constant      # made outside the trace: writing raises; or the reason that it raises
         self.writes = [0]             # how many, for those as well who know it no longer
         self.captured: tuple[int, ir.Value] | None = None     # what known content was last read as
         self.joined = False           # stands for memories that were made in branches or a loop

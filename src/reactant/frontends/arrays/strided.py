@@ -28,7 +28,8 @@ def as_strided(x: object, shape: object = None, strides: object = None, subok: b
     """Strides are in bytes. Raises where the view would leave the memory of the array (NumPy reads what is there)."""
     a = wrap(x)
     if a.storage.dtype != a.dtype or not all(isinstance(s, _PLAIN) for s in a.steps):
-        raise UnsupportedError("as_strided of this kind of view is not supported in compiled code. Apply it to a copy.")
+        raise UnsupportedError("as_strided of this kind of view is not supported in compiled code.",
+                               hint="Apply it to a copy.", code="memory-of-traced-array")
     counts = a.shape if shape is None else shape_tuple(shape)
     if any(n < 0 for n in counts):
         raise ValueError("negative dimensions are not allowed")
@@ -37,7 +38,8 @@ def as_strided(x: object, shape: object = None, strides: object = None, subok: b
         raise ValueError(f"mismatch in length of strides and shape: {len(bytes_)} and {len(counts)}")
     if any(b % a.itemsize for b in bytes_):
         raise UnsupportedError("as_strided with strides that are no multiple of the element size is not supported in "
-                               "compiled code.")
+                               "compiled code.", hint="Use slices, or np.lib.stride_tricks.sliding_window_view.",
+                               code="memory-of-traced-array")
     step = StridedStep(counts, _offset(a), tuple(b // a.itemsize if n > 1 else 0
                                                  for b, n in zip(bytes_, counts, strict=True)), a.storage.shape)
     low, high = step.reach()
@@ -139,8 +141,8 @@ class StridedStep(st.Step):
     def _require_distinct(self) -> None:
         if are_distinct(self.shape, self.steps):
             return
-        raise UnsupportedError("Writing through as_strided where elements overlap is not supported in compiled code. "
-                               "Write through slices of the array.")
+        raise UnsupportedError("Writing through as_strided where elements overlap is not supported in compiled code.",
+                               hint="Write through slices of the array.", code="memory-of-traced-array")
 
     def numpy(self, parent: np.ndarray) -> np.ndarray:
         flat = parent.reshape(-1)[self.offset:]

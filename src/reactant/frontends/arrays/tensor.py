@@ -191,10 +191,14 @@ class Tensor(Sized):
     def require_writeable(self) -> None:
         """Raise what NumPy raises for a read-only view; name the case of an array from outside."""
         if self.storage.constant:
-            raise ConstantWriteError() if self.storage.constant is True else ControlFlowError(self.storage.constant)
+            if self.storage.constant is True:
+                raise ConstantWriteError()
+            reason = self.storage.constant
+            raise ControlFlowError(reason.fact, hint=reason.hint, code=reason.code)
         if self.writeable is None:
             raise ControlFlowError("Only the run knows whether an array that is written in place is a read-only view "
-                                   "(a diagonal, np.broadcast_to). Bind the name to a copy.")
+                                   "(a diagonal, np.broadcast_to).", hint="Bind the name to a copy.",
+                                   code="one-of-several-arrays")
         if not self.writeable or self.kind != ARRAY:
             raise ValueError("assignment destination is read-only")
 
@@ -352,7 +356,8 @@ class Tensor(Sized):
         return wrap(array)[()] if return_scalar else wrap(array)
 
     def __sizeof__(self) -> int:
-        raise UnsupportedError("sys.getsizeof of a traced array: it has no memory of its own. Use x.nbytes.")
+        raise UnsupportedError("sys.getsizeof of a traced array: it has no memory of its own.", hint="Use x.nbytes.",
+                               code="memory-of-traced-array")
 
     def __hash__(self) -> int:
         if self.kind == ARRAY:
@@ -386,7 +391,8 @@ class Tensor(Sized):
         return self.copy() if self.kind == ARRAY else self
 
     def __reduce__(self) -> Any:
-        raise UnsupportedError("A traced array cannot be pickled.")
+        raise UnsupportedError("A traced array cannot be pickled.", hint="Return it, and pickle the result.",
+                               code="memory-of-traced-array")
 
     # -- indexing
 
@@ -507,11 +513,13 @@ class Tensor(Sized):
         if name in _OF_ARGUMENTS and self._touched():
             return getattr(self, name)
         if (reason := meaning.why_no_method(name)) is not None:
-            raise UnsupportedAttribute(reason)
+            raise UnsupportedAttribute(reason.fact, hint=reason.hint, code=reason.code)
         meant = self.__class__
         if name.startswith("__") or not hasattr(meant, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'")
-        raise UnsupportedAttribute(f"{meant.__name__}.{name} cannot be compiled.")
+        raise UnsupportedAttribute(f"{meant.__name__}.{name} cannot be compiled.",
+                                   hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                        "compiled function.", code="function-not-compiled")
 
 
 _OF_ARGUMENTS = ("storage", "shape", "dtype", "strides_", "writeable")
@@ -663,7 +671,7 @@ def check_dtype(dtype: object) -> None:
                 "m": "Convert to integers with .astype('int64') first.", "V": "Pass its fields as separate arrays.",
                 "U": "Pass numbers that stand for the texts.", "S": "Pass numbers that stand for the texts.",
                 "g": "Use float64.", "G": "Use complex128."}.get(dtype.char if dtype.char in "gG" else dtype.kind, "")
-        raise UnsupportedError(f"Arrays of dtype {dtype} cannot be compiled. {hint}".rstrip())
+        raise UnsupportedError(f"Arrays of dtype {dtype} cannot be compiled.", hint=hint, code="unsupported-dtype")
 
 
 def _is_sequence(x: object) -> bool:
@@ -694,7 +702,8 @@ def wrap(x: object) -> Tensor:
         return wrap(given)
     converted = np.asarray(x)
     if converted.dtype == object:
-        raise UnsupportedError(f"A {type(x).__name__} cannot be used as an array in compiled code.")
+        raise UnsupportedError(f"A {type(x).__name__} cannot be used as an array in compiled code.",
+                               hint="Pass arrays and numbers.", code="not-an-array")
     return wrap(converted)
 
 

@@ -336,8 +336,10 @@ def accumulate(ufunc: np.ufunc, array: object, axis: object = 0, dtype: object =
                               None if out is None else out.dtype)
     value = cast(a.value(), dtypes[1])
     if dtypes[0] != dtypes[1]:
-        raise UnsupportedError(f"numpy.{ufunc.__name__}.accumulate is not supported in compiled code: its two operands "
-                               "have different dtypes.")
+        raise UnsupportedError(f"numpy.{ufunc.__name__}.accumulate is not supported in compiled code: its two "
+                               "operands have different dtypes.",
+                               hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                    "compiled function.", code="function-not-compiled")
     scanned = value if a.shape[along] <= 1 or a.size == 0 else scan(ufunc, value, along)
     return deliver(cast(scanned, dtypes[2]), out, layout_after(a, (), True), ufunc.__name__)
 
@@ -405,7 +407,9 @@ def reduceat(ufunc: np.ufunc, array: object, indices: object, axis: object = 0, 
             result = segments.reduced_by_length(value, bounds, along, whole)
     else:
         if ufunc not in NEUTRAL:
-            raise UnsupportedError(f"numpy.{ufunc.__name__}.reduceat needs indices that are known while tracing.")
+            raise UnsupportedError(f"numpy.{ufunc.__name__}.reduceat needs indices that are known while tracing.",
+                                   hint="Give numbers that do not depend on arrays, or make the argument static "
+                                        "(static_argnames=...).", code="argument-must-be-static")
         result = _reduce_masked(ufunc, value, starts, along)
     return deliver(cast(result, dtypes[2]), out, layout_after(a, (), True), ufunc.__name__)
 

@@ -223,7 +223,8 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     where, casting, dtype = kwargs.pop("where", True), kwargs.pop("casting", "same_kind"), kwargs.pop("dtype", None)
     kwargs.pop("subok", None)
     if kwargs.pop("signature", None) is not None:
-        raise UnsupportedError(f"numpy.{ufunc.__name__}: argument 'signature' is not supported in compiled code.")
+        raise UnsupportedError(f"numpy.{ufunc.__name__}: argument 'signature' is not supported in compiled code.",
+                               hint="Leave it out, and use .astype.", code="argument-not-supported")
     if ufunc.signature is not None:
         return _generalised(ufunc, inputs, outs, kwargs, casting, dtype)
     operands = [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x) for x in inputs]

@@ -20,7 +20,7 @@ from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.demands import NeedsPeeling, Unroll
 from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Failure, Trace, current_trace
-from reactant.frontends.source.operators import HANDLERS_OUT_OF_REACH, UNSET, Interrupted, Unusable, ag__
+from reactant.frontends.source.operators import UNSET, Interrupted, Unusable, ag__, handlers_out_of_reach
 from reactant.frontends.source.source_map import too_deep
 from reactant.frontends.texts.failures import failure
 from reactant.ir import ops
@@ -156,7 +156,7 @@ class Closed(Attempt):
 
 
 def refuse() -> None:
-    raise ControlFlowError(HANDLERS_OUT_OF_REACH)
+    raise handlers_out_of_reach()
 
 
 def pending(inside: Attempt | None) -> Any:
@@ -228,7 +228,8 @@ def shielded(inside: Attempt | None) -> Iterator[None]:
         inside.state.code = before
     elif is_tensor(before) or before:
         raise ControlFlowError("An exception may be raised in a `finally` while another one is on its way to its "
-                               "handler, both known only at run time. Use `if` instead of `try`.")
+                               "handler, both known only at run time.", hint="Use `if` instead of `try`.",
+                               code="exception-at-run-time")
 
 
 def matches(inside: Attempt, position: int) -> Any:
@@ -245,9 +246,9 @@ def exception(inside: Attempt, position: int) -> Any:
         numbers = [inside.state.code]
     if len(numbers) == 1:
         return inside.errors[numbers[0] - 1]()
-    return Unusable(lambda: ControlFlowError(
-        "Which exception this is, of several that the handler takes, is known only at run time. Write a handler for "
-        "each."))
+    return Unusable(lambda: ControlFlowError("Which exception this is, of several that the handler takes, is known "
+                                             "only at run time.", hint="Write a handler for each.",
+                                             code="exception-at-run-time"))
 
 
 def unhandled(inside: Attempt) -> None:

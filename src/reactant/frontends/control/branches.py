@@ -320,7 +320,8 @@ class Meeting:
         self.record(checks, results)
         if type(outcome) is Broken:
             raise outcome.error(
-                f"The two sides of an expression that is decided at run time differ: {outcome.reason}.")
+                f"The two sides of an expression that is decided at run time differ: {outcome.reason}.",
+                "Give both sides one type and shape.", "branches-differ")
         return assembled(outcome, make, found)
 
     # -- what the results are
@@ -478,19 +479,20 @@ class Meeting:
         """Nothing has been done yet that would have to be taken back."""
         for change, plan in objects:
             if type(plan) is Broken and type(change.container) is list and not self.made_inside(change):
-                raise BranchChangesList(self.different(change, plan))
+                raise self.different(change, plan, BranchChangesList)
 
     @staticmethod
-    def different(change: Change, plan: Broken) -> str:
-        return (f"An `if` that is decided at run time changes {effects.describe(change)} differently in its branches: "
-                f"{plan.reason}. Use an array, or variables that are assigned in both branches.")
+    def different(change: Change, plan: Broken, kind: type[ControlFlowError] = ControlFlowError) -> ControlFlowError:
+        return kind(f"An `if` that is decided at run time changes {effects.describe(change)} differently in its "
+                    f"branches: {plan.reason}.",
+                    hint="Use an array, or variables that are assigned in both branches.", code="branches-differ")
 
     def refill(self, change: Change, plan: Plan, make: Callable[[Leaf], Any],
                found: dict[tuple[int, int], Any]) -> None:
         if type(plan) is Broken:
             if self.made_inside(change):
                 return
-            error = ControlFlowError(self.different(change, plan))
+            error = self.different(change, plan)
             needs_grower(change.container, error)
             if isinstance(change.container, (dict, set)):
                 self.trace.wanted.add(KEYS_OF_THE_RUN)

@@ -283,11 +283,12 @@ def mismatch(loop: Any, name: str, plan: Broken) -> ControlFlowError:
                       "`if not (...): break`, or store into an array made before the loop.")
         return plan.error(
             f"A loop that runs inside compiled code changes {effects.describe(changed)} in "
-            f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change. "
-            + advice)
+            f"a way that a loop cannot carry: it gets other elements, keys or attributes, or their types change.",
+            advice, "loop-variable-changes-type")
     return plan.error(
         f"'{name}' changes its type in a loop that runs inside compiled code: before the loop and after an "
-        f"iteration it holds {plan.reason}. Give it its final type before the loop.")
+        f"iteration it holds {plan.reason}.",
+        "Give it its final type before the loop.", "loop-variable-changes-type")
 
 
 # ---- who else refers to an array ---------------------------------------------------------------------------------

@@ -189,11 +189,13 @@ def same(left: Any, right: Any) -> Any:
     if identity.are_linked(left, right) or identity.are_linked(right, left) \
             or any(getattr(type(x), "ag__shows_one_of", False) for x in (left, right)):
         raise identity.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only at run "
-                                    "time. Keep a truth or a number that says which one it is, and compare that.",
-                                    map(identity.kind_of, (left, right)))
+                                    "time.", map(identity.kind_of, (left, right)),
+                                    hint="Keep a truth or a number that says which one it is, and compare that.",
+                                    code="identity-at-run-time")
     if identity.may_be_one_tuple(left, right):
-        raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time. Compare what they "
-                               "hold (==), or keep a number that says which one it is, and compare that.")
+        raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time.",
+                               hint="Compare what they hold (==), or keep a number that says which one it is, and "
+                                    "compare that.", code="identity-at-run-time")
     return False
 
 
@@ -203,8 +205,9 @@ def _identity(x: Any, /) -> int:
     chosen = is_tensor(x) and type(x.storage) is ChosenStorage
     if is_tracing() and (chosen or getattr(type(x), "ag__shows_one_of", False) or identity.view_of(x) is not None
                          or identity.is_linked(x) or identity.may_be_one_tuple(x, x)):
-        raise identity.OneOfSeveral("Which object this is (`id`) is known only at run time. Compare by `is`, or keep a "
-                                    "number that says which one it is.", [identity.kind_of(x)])
+        raise identity.OneOfSeveral("Which object this is (`id`) is known only at run time.", [identity.kind_of(x)],
+                                    hint="Compare by `is`, or keep a number that says which one it is.",
+                                    code="identity-at-run-time")
     return id(x)
 
 

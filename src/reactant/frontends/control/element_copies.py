@@ -30,9 +30,10 @@ class Copy:
     """Inside how many loops it has been read."""
 
     def refusal(self) -> ControlFlowError:
-        return ControlFlowError(
-            f"This changes {identity.named(self.made)} that is an element of a list of which only the run knows the "
-            f"length, or may be one. Put another one in its place (rows[k] = ...), or change a copy.")
+        return ControlFlowError(f"This changes {identity.named(self.made)} that is an element of a list of which "
+                                "only the run knows the length, or may be one.",
+                                hint="Put another one in its place (rows[k] = ...), or change a copy.",
+                                code="element-is-a-copy")
 
 
 @dataclass(eq=False)
@@ -43,10 +44,11 @@ class Order:
     made: list[list]
 
     def refusal(self) -> ControlFlowError:
-        return ControlFlowError(
-            "This changes a list that has been sorted with others by values of the run, or picked as the least or "
-            "greatest, and of which only the run knows which one it is: compiled code has a copy. Change it before, "
-            "change a copy (list(row)), or keep the columns in arrays.")
+        return ControlFlowError("This changes a list that has been sorted with others by values of the run, or "
+                                "picked as the least or greatest, and of which only the run knows which one it is: "
+                                "compiled code has a copy.",
+                                hint="Change it before, change a copy (list(row)), or keep the columns in arrays.",
+                                code="element-is-a-copy")
 
 
 def reorder(items: list[list], made: list[list]) -> None:

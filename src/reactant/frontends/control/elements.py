@@ -84,9 +84,9 @@ def following_unless(stopped: ir.Value, iterator: Any) -> Any:
     if not changes and not contents:
         return found
     if trace.said in contents:
-        raise ControlFlowError(
-            "A loop that may end at run time takes its elements from an iterator that prints for each one. Do so in "
-            "the body of the loop, or write the loop with an index.")
+        raise ControlFlowError("A loop that may end at run time takes its elements from an iterator that prints for "
+                               "each one.", hint="Do so in the body of the loop, or write the loop with an index.",
+                               code="iterator-at-run-time")
     if _known_elsewhere(changes, contents):
         staged_if(stopped, lambda: _take_back(changes, contents), None, (), (), ())
     return found
@@ -142,9 +142,10 @@ def _given(iterator: Any) -> Iterator[Any]:
         try:
             found = following(iterator)
         except EndsAtRunTime:
-            raise UnsupportedError(
-                f"How many elements an iterator of type {type(iterator).__name__} gives is known only at run time. "
-                f"Loop over it with `for`, or collect its elements with list(...).") from None
+            raise UnsupportedError(f"How many elements an iterator of type {type(iterator).__name__} gives is known "
+                                   "only at run time.",
+                                   hint="Loop over it with `for`, or collect its elements with list(...).",
+                                   code="iterator-at-run-time") from None
         if found is END:
             return
         yield found

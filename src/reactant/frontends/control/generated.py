@@ -312,9 +312,9 @@ def _at_once(iterable: Any) -> list[Any]:
         items.append(item)
         given += [(x.storage, x.storage.version) for x in _arrays(item)]
     if any(storage.version != version for storage, version in given):
-        raise ControlFlowError(
-            "A comprehension with a condition that only the run knows takes its elements from an iterator that writes "
-            "into arrays which it has given before. Write a `for` loop over it, or let it give copies.")
+        raise ControlFlowError("A comprehension with a condition that only the run knows takes its elements from an "
+                               "iterator that writes into arrays which it has given before.",
+                               hint="Write a `for` loop over it, or let it give copies.", code="iterator-at-run-time")
     return items
 
 
@@ -327,7 +327,8 @@ def _arrays(item: Any) -> Iterator[Any]:
 
 
 def _refused() -> Iterator[Any]:
-    raise UnsupportedError("next() again of a generator of which only the run knows where it stands. Use an index.")
+    raise UnsupportedError("next() again of a generator of which only the run knows where it stands.",
+                           hint="Use an index.", code="iterator-at-run-time")
     yield
 
 
@@ -409,8 +410,8 @@ def _listing(function: Callable, known: Callable) -> Callable:
             items = arguments[0].listed()
             if function in (list, tuple, deque) and type(items) is not list:
                 if len(arguments) > 1 or keywords:
-                    raise UnsupportedError("A deque with a greatest length, of a run-time number of elements. Append "
-                                           "them in a loop.")
+                    raise UnsupportedError("A deque with a greatest length, of a run-time number of elements.",
+                                           hint="Append them in a loop.", code="list-of-run-time-length")
                 items.stands_for = function
                 return items
             arguments = (items, *arguments[1:])

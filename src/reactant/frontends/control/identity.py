@@ -30,8 +30,8 @@ class OneOfSeveral(ControlFlowError):
     """Only the run decides which one of several containers this is; `kinds` are their types (`kind_of`). Where these
     are chosen as themselves it may be followed: the trace wants them to be."""
 
-    def __init__(self, message: str, kinds: Iterable[str] = ()):
-        super().__init__(message)
+    def __init__(self, fact: str, kinds: Iterable[str] = (), *, code: str, hint: str | None = None):
+        super().__init__(fact, hint=hint, code=code)
         if (trace := Trace.current()) is not None:
             trace.wanted.update(kinds)
 
@@ -237,12 +237,13 @@ def about_to_change(container: Any) -> None:
     if trace.views:
         others = _not_shown(others, mine, trace)
     if others and not reached().isdisjoint(map(id, others)):
-        raise ChangesOneOfSeveral(
-            f"This changes {named(container)} of which only the run decides which one it is, and one that it may be is "
-            "known by another name, too. Bind the name to a copy before the change (list(rows), dict(table), "
-            "copy.copy(thing)), or change each one where it is certain which it is; elements are changed as such: "
-            "rows[k].append(x).",
-            map(kind_of, (container, *others)))
+        raise ChangesOneOfSeveral(f"This changes {named(container)} of which only the run decides which one it is, "
+                                  "and one that it may be is known by another name, too.",
+                                  map(kind_of, (container, *others)),
+                                  hint="Bind the name to a copy before the change (list(rows), dict(table), "
+                                       "copy.copy(thing)), or change each one where it is certain which it is; "
+                                       "elements are changed as such: rows[k].append(x).",
+                                  code="one-of-several-objects")
 
 
 def _not_shown(others: list[Any], changed: set[int], trace: Trace) -> list[Any]:
@@ -261,8 +262,10 @@ def _require_no_attributes(container: dict, trace: Trace) -> None:
     """Attributes are set as such, where there are several objects that they may be of."""
     for link in trace.identities:
         if any(getattr(x, "__dict__", None) is container for x in (link.made, *link.known)):
-            raise ChangesOneOfSeveral("This changes the __dict__ of an object of which only the run decides which one "
-                                      "it is. Set its attributes: thing.x = ..., or setattr(thing, name, ...).")
+            raise ChangesOneOfSeveral("This changes the __dict__ of an object of which only the run decides which "
+                                      "one it is.",
+                                      hint="Set its attributes: thing.x = ..., or setattr(thing, name, ...).",
+                                      code="one-of-several-objects")
 
 
 def view_of(container: Any) -> Any:

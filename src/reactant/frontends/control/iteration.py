@@ -157,7 +157,8 @@ class RangeItems(Items):
 
     @staticmethod
     def ag__compared(kind: str, left: Any, right: Any) -> Any:
-        raise UnsupportedError("A range is compared of which only the run knows the bounds. Compare those.")
+        raise UnsupportedError("A range is compared of which only the run knows the bounds.", hint="Compare those.",
+                               code="identity-at-run-time")
 
     def at(self, k: int | Tensor) -> Any:
         limits = self._limits()

@@ -38,21 +38,24 @@ def use(*used: Any) -> None:
     for x in used:
         if _advances(x):
             if not is_made_here(x):
-                raise ControlFlowError(
-                    "An iterator that was made before a branch or loop that is decided at run time would advance "
-                    "inside it while compiling. Use an index into a list or array instead, or make the iterator there.")
+                raise ControlFlowError("An iterator that was made before a branch or loop that is decided at run "
+                                       "time would advance inside it while compiling.",
+                                       hint="Use an index into a list or array instead, or make the iterator there.",
+                                       code="iterator-at-run-time")
             if trace is not None and any(x is other for other in trace.lost):
                 raise unknown()
             if trace is not None and id(x) in trace.outer_iterators:
-                raise UnsupportedError(
-                    "An iterator that was made outside the compiled function would advance once, while it is compiled, "
-                    "not at each call. Make it inside, or use an index into a list or array.")
+                raise UnsupportedError("An iterator that was made outside the compiled function would advance once, "
+                                       "while it is compiled, not at each call.",
+                                       hint="Make it inside, or use an index into a list or array.",
+                                       code="iterator-at-run-time")
 
 
 def unknown() -> ControlFlowError:
-    return ControlFlowError(
-        "Where this iterator stands is known only at run time: a loop over it was left where the run decides. Use an "
-        "index into a list or array instead: `while k < len(x):` with `k += 1`.")
+    return ControlFlowError("Where this iterator stands is known only at run time: a loop over it was left where the "
+                            "run decides.",
+                            hint="Use an index into a list or array instead: `while k < len(x):` with `k += 1`.",
+                            code="iterator-at-run-time")
 
 
 def called(function: Any, owner: Any) -> None:
@@ -67,10 +70,10 @@ def end_at_run_time(iterable: Any) -> None:
         if type(x) is GeneratorType and x.gi_frame is not None and _cleans_up(x.gi_code):
             with contextlib.suppress(Exception):
                 x.close()       # here, where what it changes is taken back
-            raise UnsupportedError(
-                f"Only the run knows where a loop over the generator {x.gi_code.co_name!r} ends, which has a "
-                f"`yield` in a `try` or `with`, whose end would run there. Put the `try` around the loop, or take the "
-                f"elements from a list.")
+            raise UnsupportedError(f"Only the run knows where a loop over the generator {x.gi_code.co_name!r} ends, "
+                                   "which has a `yield` in a `try` or `with`, whose end would run there.",
+                                   hint="Put the `try` around the loop, or take the elements from a list.",
+                                   code="iterator-at-run-time")
 
 
 @functools.cache

@@ -167,7 +167,8 @@ class LoopArrays:
         for name, roots in self.ends.items():
             if any(type(root) is Picked for root in roots):     # unrolled, it is known which one
                 raise ControlFlowError(f"Which element of a list '{name}' is bound to after a loop is known only at "
-                                       f"run time. Bind it to a copy, or keep the number of the element.")
+                                       "run time.", hint="Bind it to a copy, or keep the number of the element.",
+                                       code="one-of-several-arrays")
         shown = {other for name in self.starts.values() for other in self.origins(name)[0]
                  if self.entry_storages(other) & changed} - {VALUE}
         others = {other for name in self.starts.values() for other in self.origins(name)[0]
@@ -180,27 +181,27 @@ class LoopArrays:
                 if not self.made_run_time_values(seen):
                     self.refuse(seen[0], NeedsPeeling(ControlFlowError(
                         f"'{seen[0]}' is bound to another array in a loop that runs inside compiled code, and the "
-                        f"array it was bound to before is written in place while others can see it. Start from a copy: "
-                        f"{seen[0]} = {seen[0]}.copy().")))
+                        "array it was bound to before is written in place while others can see it.",
+                        hint=f"Start from a copy: {seen[0]} = {seen[0]}.copy().", code="one-of-several-arrays")))
                 return False
         for name in {*self.starts.values()}:
             _, outside = self.origins(name)
             if outside & changed or outside and name in in_place:
-                self.refuse(name, ControlFlowError(
-                    f"'{name}' may be bound to an array from outside of the loop, and that array is written in the "
-                    f"loop. Bind it to a copy."))
+                self.refuse(name, ControlFlowError(f"'{name}' may be bound to an array from outside of the loop, and "
+                                                   "that array is written in the loop.", hint="Bind it to a copy.",
+                                                   code="one-of-several-arrays"))
                 return False
         for name, carried in self.loop.carried.items():
             if type(carried.late) is Held and name != VALUE and any(
                     roots_of(t.storage) & changed for t in self.end_tensors[name] if not self.is_followed(t.storage)):
-                raise ControlFlowError(
-                    f"'{name}' may be bound to one of several arrays in some iterations of a loop, and another "
-                    f"iteration writes into them. Bind it to a copy.")
+                raise ControlFlowError(f"'{name}' may be bound to one of several arrays in some iterations of a "
+                                       "loop, and another iteration writes into them.", hint="Bind it to a copy.",
+                                       code="one-of-several-arrays")
         for first, second in self.overlaps():
             if {first, second} & in_place:
-                raise ControlFlowError(
-                    f"'{first}' and '{second}' may be bound to one array in a loop that runs inside compiled code, and "
-                    f"it is written in place in a later iteration. Bind one of them to a copy.")
+                raise ControlFlowError(f"'{first}' and '{second}' may be bound to one array in a loop that runs "
+                                       "inside compiled code, and it is written in place in a later iteration.",
+                                       hint="Bind one of them to a copy.", code="one-of-several-arrays")
         return True
 
     def is_owned(self, name: str) -> bool:

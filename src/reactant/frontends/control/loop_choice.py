@@ -234,7 +234,7 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
         else:
             taken = loop.choose()
     if before is not None and loop.is_staged and not _are_same(items.items, before):
-        raise refusal("or changes while a loop runs over it")
+        raise refusal("looped over and changed")
     if iterator is not None:
         iterator.stand(start + taken if is_tensor(start) else taken)
 
@@ -245,7 +245,7 @@ def same_lengths(lists: tuple[AbstractList, ...]) -> Iterator[None]:
     before = [g.filled and g.filled.read() for g in lists]
     yield
     if any(g.filled is not None and g.filled.read() != count for g, count in zip(lists, before, strict=True)):
-        raise refusal("while a loop runs over it")
+        raise refusal("looped over")
 
 
 def _are_same(items: Sequence[Any], before: list[Any]) -> bool:
@@ -302,15 +302,19 @@ def _one_by_one(iterable: Any, iterator: Any, turn: _Turn, flags: tuple[str, ...
     first = len(iterable) if type(iterable) is list else None
     for number in itertools.count():
         if first is not None and number > first + most and current_trace().region.parent is not None:
-            raise unrolled_too_far(ControlFlowError(
-                "A loop makes the list longer that it runs over, where only the run knows whether it begins."), most)
+            raise unrolled_too_far(ControlFlowError("A loop makes the list longer that it runs over, where only the "
+                                                    "run knows whether it begins.",
+                                                    hint="Loop with `while` and an index, or append to another list.",
+                                                    code="list-grows-in-loop"), most)
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
             lost += 1
             if lost > most and not elements.surely_ends(iterator):
-                raise unrolled_too_far(ControlFlowError(
-                    "Only the run knows where a loop ends that takes its elements from an iterator, which may give any "
-                    "number of them. Write the loop with `while`, or over a range or an array."), most)
+                raise unrolled_too_far(ControlFlowError("Only the run knows where a loop ends that takes its "
+                                                        "elements from an iterator, which may give any number of "
+                                                        "them.",
+                                                        hint="Write the loop with `while`, or over a range or an "
+                                                             "array.", code="iterator-at-run-time"), most)
         try:
             if is_traced(stopped):
                 value = elements.following_unless(predicate_of(stopped), iterator)

@@ -86,7 +86,7 @@ from reactant.frontends.control.state import (
 from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source import source_map
-from reactant.frontends.source.operators import HANDLERS_OUT_OF_REACH, VALUE, Interrupted
+from reactant.frontends.source.operators import VALUE, Interrupted, handlers_out_of_reach
 from reactant.ir import modules, ops
 
 ATTEMPTS = 24
@@ -205,7 +205,9 @@ class Loop(LoopState):
                     raise
             finally:
                 scratch.erase()
-        raise ControlFlowError("The variables of this loop keep changing their types from one iteration to the next.")
+        raise ControlFlowError("The variables of this loop keep changing their types from one iteration to the next.",
+                               hint="Give each variable one type before the loop: total = 0.0, not 0.",
+                               code="loop-variable-changes-type")
 
     def attempt(self, scratch: ir.Operation) -> bool:
         self.block = scratch.regions[0].blocks.append()
@@ -230,9 +232,9 @@ class Loop(LoopState):
                 self.awaited.add(error.name)
                 self.variables.restore(self.before)
                 return False
-            raise NeedsPeeling(ControlFlowError(
-                f"'{error.name}' is read in a loop that runs inside compiled code before it is assigned there. Assign "
-                f"it before the loop.")) from None
+            raise NeedsPeeling(ControlFlowError(f"'{error.name}' is read in a loop that runs inside compiled code "
+                                                "before it is assigned there.", hint="Assign it before the loop.",
+                                                code="unassigned-in-loop")) from None
         if self.unrolls and any(type(s := branch.states.get(f)) is Known and s.value is True for f in self.flags):
             raise Unroll        # no turn comes after the first
         kept = loop_identity.kept_after_all(self, branch)
@@ -297,7 +299,7 @@ class Loop(LoopState):
             try:
                 return branches.run(self.block, self.iteration, self.variables, self.before, prepare)
             except Interrupted:
-                raise ControlFlowError(HANDLERS_OUT_OF_REACH) from None
+                raise handlers_out_of_reach() from None
 
     def slot(self, init: ir.Value) -> Slot:
         made = Slot(init, self.block.add_argument(init.type, ir.Location.current))

@@ -99,7 +99,9 @@ def _protocol(left: Any, right: Any, name: str, mirrored: str) -> Any:
         numeric = kind in ARRAYS or issubclass(kind, np.generic)
         if numeric and not _leaves_it(other, one):
             raise UnsupportedError("An array cannot be combined with an object here: NumPy would make an array of "
-                                   "objects. Put the object first, or set __array_ufunc__ = None in its class.")
+                                   "objects.",
+                                   hint="Put the object first, or set __array_ufunc__ = None in its class.",
+                                   code="not-an-array")
         method = None if numeric else getattr(kind, attribute, None)
         if method is not None:
             follow = _of_fields if is_generated(method) else call if convertible(method) else _direct
@@ -276,9 +278,9 @@ class _Context:
         ours = kind is not None and kind.__module__.startswith("reactant.")     # a side of an `if` that raises
         unsure = any(a is not b for a, b in zip(_pending(), self.before, strict=True))
         if (ours or kind is None and unsure) and self.asks():
-            raise ControlFlowError(
-                f"Only the run knows whether an exception is raised inside this `with`, and __exit__ of "
-                f"{type(self.manager).__name__} asks for it, or may end it. Use `try` with `except` instead.")
+            raise ControlFlowError("Only the run knows whether an exception is raised inside this `with`, and "
+                                   f"__exit__ of {type(self.manager).__name__} asks for it, or may end it.",
+                                   hint="Use `try` with `except` instead.", code="exception-at-run-time")
         with ag__.shielded(ag__.attempt_around()):
             return self.call(type(self.manager).__exit__, self.manager, kind, error, trace)
 

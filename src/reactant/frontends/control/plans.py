@@ -66,8 +66,10 @@ class Broken:
     reason: str
     kinds: tuple[str, ...] = ()
 
-    def error(self, message: str) -> ControlFlowError:
-        return identity.OneOfSeveral(message, self.kinds) if self.kinds else ControlFlowError(message)
+    def error(self, fact: str, hint: str, code: str) -> ControlFlowError:
+        if self.kinds:
+            return identity.OneOfSeveral(fact, self.kinds, hint=hint, code=code)
+        return ControlFlowError(fact, hint=hint, code=code)
 
 
 Plan = Keep | Leaf | Branching | Broken
@@ -398,5 +400,6 @@ def unusable(name: str, plan: Broken, where: str) -> Unusable:
     """The content of a variable whose two values cannot be one: reading it raises, naming variable and line."""
     shown = "The returned value" if name == VALUE else f"'{name}'"
     return Unusable(lambda: plan.error(
-        f"{shown} has no single type after {where}: it holds {plan.reason}. Compiled code needs one type, whatever the "
-        f"condition turns out to be."))
+        f"{shown} has no single type after {where}: it holds {plan.reason}.",
+        "Compiled code needs one type, whatever the condition turns out to be: give it one on both paths.",
+        "branches-differ"))

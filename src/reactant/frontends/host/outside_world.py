@@ -26,18 +26,20 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from reactant.errors import ConcreteValueNeeded, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, Reason, UnsupportedError
 from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.numpy.refused import FILES
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
 from reactant.frontends.texts import printing
 
-RANDOM = ("{name} draws from a state that the compiled program has not, so it would repeat the same numbers. Use rng = "
-          "np.random.default_rng(seed) inside the function, with the seed as an argument, and call its methods.")
-CLOCK = "{name} would be asked once, while the function is compiled, not when it runs. Ask before and after the call."
-TURNS = ("{name} in a branch or loop that the run decides would happen once, while it is traced. Append to a list, or "
-         "print.")
+RANDOM = Reason("{name} draws from a state that the compiled program has not, so it would repeat the same numbers.",
+                "Use rng = np.random.default_rng(seed) inside the function, with the seed as an argument, and call "
+                "its methods.", "random-generator")
+CLOCK = Reason("{name} would be asked once, while the function is compiled, not when it runs.",
+               "Ask before and after the call.", "outside-world")
+TURNS = Reason("{name} in a branch or loop that the run decides would happen once, while it is traced.",
+               "Append to a list, or print.", "outside-world")
 
 _NEEDING_VALUES = (
     (json, ("dump", "dumps"), "Return the values and write them after the call."),
@@ -61,11 +63,11 @@ def _noted(x: Any) -> Any:
     return x
 
 
-def _refuse(original: Callable, reason: str, name: str) -> None:
+def _refuse(original: Callable, reason: Reason, name: str) -> None:
     @calls.replace(original)
     def refuse(*args: Any, **keywords: Any) -> Any:
         if is_tracing():
-            raise UnsupportedError(reason.format(name=name))
+            raise reason.named(name).error()
         return original(*args, **keywords)
 
 
@@ -74,7 +76,7 @@ def _needing_values(original: Callable, name: str, advice: str) -> None:
     @calls.replace(original)
     def refuse(*args: Any, **keywords: Any) -> Any:
         if is_tracing() and (has_tensors(args, keywords) or printing.in_texts((args, keywords))):
-            raise ConcreteValueNeeded(name, advice)
+            raise ConcreteValueNeeded(name, advice, code="outside-world")
         return original(*args, **keywords)
 
 
@@ -88,7 +90,7 @@ def _generator(*seed: Any) -> random.Random:
 def _drawing(original: Callable, name: str) -> Callable:
     def draw(generator: Any, *args: Any, **keywords: Any) -> Any:
         if is_tracing() and not _runs_as_python(generator):
-            raise UnsupportedError(RANDOM.format(name=f"random.{name}"))
+            raise RANDOM.named(f"random.{name}").error()
         return original(generator, *args, **keywords)
     return draw
 
@@ -103,7 +105,7 @@ def _drawn(function: Any, args: tuple, keywords: dict) -> Any:
 def _opening(original: Callable, name: str) -> Callable:
     def opened(file: Any, mode: str = "r", *args: Any, **keywords: Any) -> Any:
         if is_tracing() and any(c in mode for c in "wax+"):
-            raise UnsupportedError(FILES.format(name=name))
+            raise FILES.named(name).error()
         return original(file, mode, *args, **keywords)
     return opened
 
@@ -118,7 +120,7 @@ def _written(function: Any, stream: Any, args: tuple) -> Any:
     if isinstance(stream, io.StringIO) and stream in _made:
         if _runs_as_python(stream):
             return function(*args)
-        raise UnsupportedError(TURNS.format(name=f"StringIO.{function.__name__}"))
+        raise TURNS.named(f"StringIO.{function.__name__}").error()
     texts = [list(text) if function.__name__ == "writelines" else text for text in args]
     if stream is sys.stdout or stream is sys.stderr:      # which may be another one when the program runs
         channel, method = "stdout" if stream is sys.stdout else "stderr", function.__name__
@@ -130,7 +132,7 @@ def _written(function: Any, stream: Any, args: tuple) -> Any:
 
 def _csv_row(function: Any, args: tuple, keywords: dict) -> Any:
     if is_tracing():
-        raise UnsupportedError(FILES.format(name="csv.writer"))
+        raise FILES.named("csv.writer").error()
     return function(*args, **keywords)
 
 
@@ -147,8 +149,8 @@ class _Recorded(list):
     """What has been warned of, which nobody has seen."""
 
     def _refuse(self, *_: Any) -> Any:
-        raise UnsupportedError("What is warned of while the program runs is recorded nowhere. Look for NaN and "
-                               "infinity with np.isfinite.")
+        raise UnsupportedError("What is warned of while the program runs is recorded nowhere.",
+                               hint="Look for NaN and infinity with np.isfinite.", code="floating-point-warnings")
     __len__ = __bool__ = __iter__ = __getitem__ = __contains__ = __eq__ = _refuse  # type: ignore[assignment]
 
 
@@ -164,7 +166,8 @@ def _filtering(original: Callable) -> None:
         if given.get("action") == "error" and any(
                 issubclass(w, given.get("category", Warning)) for w in (RuntimeWarning, UserWarning)):
             raise UnsupportedError(f"warnings.{original.__name__}: compiled code warns of nothing while it computes, "
-                                   "so no warning becomes an error. Check the results with np.isfinite instead.")
+                                   "so no warning becomes an error.",
+                                   hint="Check the results with np.isfinite instead.", code="floating-point-warnings")
         return (_Recording if given.get("record") else original)(*args, **keywords)
 
 

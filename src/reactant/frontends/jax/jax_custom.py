@@ -180,16 +180,17 @@ def lowered(name: str, function: Callable, inputs: Sequence[jax.ShapeDtypeStruct
         module = meaning.lower_jax_call(jax.jit(function, keep_unused=True), tuple(inputs), {},
                                         differentiated=True).module
     except CannotImport as refused:
-        reason = f"The derivative of {name} cannot be used by reactant: {refused}."
-        raise NotImported(reason, reason) from None
+        raise NotImported(f"The derivative of {name} cannot be used by reactant: {refused}.") from None
     except Exception as error:
         if type(error).__name__ != "CustomVJPException":       # private to JAX
             raise
         raise UnsupportedError(f"{name} has a derivative rule for reverse mode (vjp), and uses an array from outside "
-                               f"that the derivative is by. Pass that as an argument.") from None
+                               "that the derivative is by.", hint="Pass that as an argument.",
+                               code="captured-array") from None
     if len(modules.function(module).regions[0].blocks[0].arguments) != len(inputs):     # JAX hands constants in
-        raise UnsupportedError(f"The derivative rule of {name} uses a traced array from outside, which it cannot see. "
-                               f"Pass the array as an argument, or among what the forward pass keeps.")
+        raise UnsupportedError(f"The derivative rule of {name} uses a traced array from outside, which it cannot "
+                               "see.", hint="Pass the array as an argument, or among what the forward pass keeps.",
+                               code="captured-array")
     modules.inline_calls(module)
     return module
 

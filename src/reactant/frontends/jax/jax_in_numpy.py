@@ -72,16 +72,15 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     except CannotImport as refused:
         purpose, advice = ("differentiated by reactant", BY_JAX) if SESSION.differentiating \
             else ("part of a compiled NumPy function", "Call it outside.")
-        reason = f"The JAX function '{name}' cannot be {purpose}: {refused}."
-        raise NotImported(f"{reason} {advice}", reason) from None
+        raise NotImported(f"The JAX function '{name}' cannot be {purpose}: {refused}.", advice) from None
     if not differentiated and any(is_key(out.dtype) for out in imported.outputs):
-        raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function. "
-                               f"Return jax.random.key_data(key), or keep keys inside.")
+        raise UnsupportedError(f"The JAX function '{name}' returns a jax.random.key to a compiled NumPy function.",
+                               hint="Return jax.random.key_data(key), or keep keys inside.", code="jax-random-key")
     values = [_converted(leaves[i].value(), aval.dtype) for i, aval in zip(numbers, imported.inputs, strict=True)]
     values = [*map(current_trace().capture_traced, imported.outside), *values]
     if len(values) != len(modules.function(imported.module).regions[0].blocks[0].arguments):
-        raise UnsupportedError(f"The JAX function '{name}' uses an array from outside that JAX is tracing. Pass it as "
-                               f"an argument.")
+        raise UnsupportedError(f"The JAX function '{name}' uses an array from outside that JAX is tracing.",
+                               hint="Pass it as an argument.", code="captured-array")
     results = [keys_of(generator_of(out.dtype), Tensor.of_value(r)) if is_key(out.dtype) else Tensor.of_value(r)
                for r, out in zip(jax_calls.splice(imported.module, values, current_trace().module), imported.outputs,
                                  strict=True)]

@@ -19,7 +19,6 @@ from jax.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir
 
 from reactant.differentiate import requests
-from reactant.errors import NotDifferentiable
 from reactant.frontends.jax.jax_custom import as_mark, inexact, lowered, nothing, struct
 from reactant.runtime.jax_internals import Primitive
 from reactant.support.records import dataclass
@@ -48,7 +47,7 @@ class Marked:
     def pushed(self, arguments: Arrays, tangents: Arrays) -> Arrays:
         """Tangents of the results."""
         if self.tangents is None:
-            raise NotDifferentiable(requests.CustomRule(self.name).no_tangents)
+            raise requests.CustomRule(self.name).no_tangents()
         return self.tangents(arguments, tangents)
 
 

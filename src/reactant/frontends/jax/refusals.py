@@ -13,8 +13,9 @@ class Failed(CannotImport):
 
 
 class NotImported(UnsupportedError):
-    """A JAX function that cannot be a part of a program of ours; `reason` says what stands in the way."""
+    """A JAX function that cannot be a part of a program of ours; the fact says what stands in the way."""
 
-    def __init__(self, message: str, reason: str):
-        super().__init__(message)
-        self.reason = reason
+    code = "jax-function-not-imported"
+
+    def __init__(self, why: str, hint: str = ""):
+        super().__init__(why, hint=hint, code=self.code)

@@ -7,7 +7,7 @@ from typing import Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, in_one_line
 from reactant.frontends.arrays.creation import as_tensor
 from reactant.frontends.arrays.promotion import result_type
 from reactant.frontends.arrays.tensor import Tensor
@@ -22,6 +22,8 @@ from reactant.runtime.program import Body, body_of
 
 class InvalidArtifact(ReactantError, ValueError):
     """What was loaded is no StableHLO program that can be run here."""
+
+    code = "not-a-program"
 
 
 def module_of(source: bytes | str, name: str = "main") -> Body:
@@ -38,7 +40,9 @@ def module_of(source: bytes | str, name: str = "main") -> Body:
                 gpu_scans.as_windows(module)
             return body_of(module, name)
         except (ir.MLIRError, ValueError) as error:
-            raise InvalidArtifact(f"This is no StableHLO module that can be run: {error}") from None
+            raise InvalidArtifact(f"This is no StableHLO module that can be run: {in_one_line(error)}",
+                                  hint="docs/jax.md says what can be loaded.",
+                                  code="not-a-program") from None
 
 
 def parsed(source: bytes | str, context: ir.Context) -> ir.Module:
@@ -61,7 +65,9 @@ def artifact(module: ir.Module, version: str | None = None) -> bytes:
             modules.run_passes(written, "func.func(chlo-legalize-to-stablehlo)")    # VHLO has no CHLO
             return stablehlo.serialize_portable_artifact(written, target)
         except (ir.MLIRError, ValueError) as error:
-            raise ReactantError(f"The program cannot be written for StableHLO {target}: {error}") from None
+            raise ReactantError(f"The program cannot be written for StableHLO {target}: {in_one_line(error)}",
+                                hint="Choose a version that has all of its operations.",
+                                code="not-exportable") from None
 
 
 def call(body: Body, arguments: Sequence[Any]) -> list[Tensor]:

@@ -240,7 +240,9 @@ for _name in ("vecdot", "matvec", "vecmat"):        # newer than NumPy 2.0
 def call(ufunc: np.ufunc, *operands: Tensor, **kwargs: object) -> Tensor:
     """A generalised ufunc of tensors."""
     if ufunc not in GENERALISED:
-        raise UnsupportedError(f"{ufunc.__name__} is not supported in compiled code.")
+        raise UnsupportedError(f"{ufunc.__name__} is not supported in compiled code.",
+                               hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                    "compiled function.", code="function-not-compiled")
     return GENERALISED[ufunc](*operands, **kwargs)
 
 

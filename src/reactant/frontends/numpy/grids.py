@@ -33,7 +33,9 @@ def _by_numpy(function: Callable) -> None:
     @implements(function, creation=True)
     def create(*args: object, **kwargs: object) -> Any:
         if not _known(args, kwargs):
-            raise UnsupportedError(f"{name_of(function)}: its arguments must be known while tracing.")
+            raise UnsupportedError(f"{name_of(function)}: its arguments must be known while tracing.",
+                                   hint="Give numbers that do not depend on arrays, or make the argument static "
+                                        "(static_argnames=...).", code="argument-must-be-static")
         return of_concrete(function(*concretely(args), **concretely(kwargs)))
 
 
@@ -58,7 +60,9 @@ def linspace(start: object, stop: object, num: object = 50, endpoint: bool = Tru
         return of_concrete(np.linspace(*given, int(num), endpoint, retstep, dtype, axis))
     whole = sized(num)
     if whole is not None and axis != 0:
-        raise UnsupportedError("np.linspace of a run-time number of points along another axis than the first.")
+        raise UnsupportedError("np.linspace of a run-time number of points along another axis than the first.",
+                               hint="Make it along the first axis and use np.moveaxis.",
+                               code="size-decided-at-run-time")
     count = whole.frame[0] if whole is not None else num.__index__()
     if count < 0:
         raise ValueError(f"Number of samples, {count}, must be non-negative.")
@@ -110,7 +114,8 @@ def logspace(start: object, stop: object, num: object = 50, endpoint: bool = Tru
         first, last, number = concretely([start, stop, base])
         return of_concrete(np.logspace(first, last, int(num), endpoint, number, dtype, axis))
     if np.ndim(base):
-        raise UnsupportedError("np.logspace with an array of bases is not supported in compiled code.")
+        raise UnsupportedError("np.logspace with an array of bases is not supported in compiled code.",
+                               hint="Use np.power(base, np.linspace(start, stop, n)).", code="argument-not-supported")
     made = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return made if dtype is None else made.astype(dtype, copy=False)
 
@@ -119,8 +124,8 @@ def logspace(start: object, stop: object, num: object = 50, endpoint: bool = Tru
 def geomspace(start: object, stop: object, num: object = 50, endpoint: bool = True, dtype: object = None,
               axis: int = 0) -> Any:
     if sized(num) is not None:
-        raise UnsupportedError("np.geomspace of a run-time number of points. Take np.exp of np.linspace(log(a), "
-                               "log(b), n).")
+        raise UnsupportedError("np.geomspace of a run-time number of points.",
+                               hint="Take np.exp of np.linspace(log(a), log(b), n).", code="size-decided-at-run-time")
     if _known([start, stop]):
         return of_concrete(np.geomspace(*concretely([start, stop]), int(num), endpoint, dtype, axis))
     asked = np.dtype(np.float64 if dtype is None else dtype)

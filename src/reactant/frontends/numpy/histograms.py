@@ -70,7 +70,8 @@ def _enough(x: Tensor, places: ir.Value, count: int) -> int:
         return max(count, int(x.numpy().max()) + 1)
     if count == 0:
         raise UnsupportedError("numpy.bincount: the number of bins is one more than the greatest element, which is "
-                               "known only at run time. Pass minlength=n with n above every element.")
+                               "known only at run time.", hint="Pass minlength=n with n above every element.",
+                               code="size-decided-at-run-time")
     known = value_facts.bounds(x.value())
     if known is not None and 0 <= known[0] and known[1] < count:
         return count
@@ -78,9 +79,10 @@ def _enough(x: Tensor, places: ir.Value, count: int) -> int:
                  for limit, direction in ((0, "GE"), (count, "LT")))
     trace = current_trace()
     trace.check(low, lambda: ValueError("'list' argument must have no negative elements"))
-    trace.check(high, lambda: UnsupportedError(
-        f"numpy.bincount: an element is not below minlength={count}, so NumPy's result would be longer. The size of "
-        "the result of compiled code is known while tracing: pass a greater minlength."))
+    trace.check(high, lambda: UnsupportedError(f"numpy.bincount: an element is not below minlength={count}, so "
+                                               "NumPy's result would be longer. The size of the result of compiled "
+                                               "code is known while tracing.", hint="Pass a greater minlength.",
+                                               code="size-decided-at-run-time"))
     return count
 
 
@@ -89,8 +91,8 @@ def _enough(x: Tensor, places: ir.Value, count: int) -> int:
 def _bin_count(bins: object) -> int | None:
     """The number of equal bins, or None when `bins` are edges."""
     if isinstance(bins, str):
-        raise UnsupportedError(f"numpy.histogram: bins={bins!r} makes the number of bins depend on the data. Pass "
-                               "their number.")
+        raise UnsupportedError(f"numpy.histogram: bins={bins!r} makes the number of bins depend on the data.",
+                               hint="Pass their number.", code="size-decided-at-run-time")
     if np.ndim(bins) if type(bins) is not Tensor else bins.ndim:
         return None
     try:
@@ -219,7 +221,9 @@ def histogram(a: object, bins: object = 10, range: Any = None, density: object =
         weights = np.ravel(weights)
     a = np.ravel(a)
     if a.dtype.kind == "c":
-        raise UnsupportedError("numpy.histogram of complex numbers is not supported in compiled code.")
+        raise UnsupportedError("numpy.histogram of complex numbers is not supported in compiled code.",
+                               hint="Use the real part, the imaginary part or the magnitude.",
+                               code="argument-not-supported")
     edges, equal = _edges(a, bins, range)
     dtype = np.dtype(np.int64) if weights is None else weights.dtype
     common = np.result_type(a.dtype, edges.dtype)

@@ -39,8 +39,8 @@ def _range(s: slice) -> Tensor:
     if isinstance(s.step, complex):
         return wrap(np.linspace(start, s.stop, int(abs(s.step))))
     if any(type(b) is Tensor and not b.is_concrete() for b in (start, s.stop, s.step)):
-        raise UnsupportedError("A range between numbers known only at run time has a size known only at run time. Give "
-                               "the number of points: start:stop:20j.")
+        raise UnsupportedError("A range between numbers known only at run time has a size known only at run time.",
+                               hint="Give the number of points: start:stop:20j.", code="size-decided-at-run-time")
     return wrap(np.arange(*(b.numpy()[()] if type(b) is Tensor else b for b in (start, s.stop, s.step or 1))))
 
 
@@ -52,8 +52,8 @@ def _joined(container: Any, key: Any) -> Any:
         try:
             numbers = [int(n) for n in parts[0].split(",")]
         except ValueError:
-            raise UnsupportedError("np.r_['r'], np.r_['c'] make matrices, which cannot be compiled. Use np.c_ or "
-                                   "np.stack.") from None
+            raise UnsupportedError("np.r_['r'], np.r_['c'] make matrices, which cannot be compiled.",
+                                   hint="Use np.c_ or np.stack.", code="array-subclass") from None
         axis, least, place = (*numbers, *(axis, least, place)[len(numbers):])
         parts = parts[1:]
     arrays, kinds = [], []

@@ -122,7 +122,8 @@ def fromiter(iter: Iterable, dtype: object, count: int = -1, *, like: object = N
 def ndarray(shape: object, dtype: object = float, buffer: object = None, offset: int = 0, strides: object = None,
             order: str | None = None) -> Tensor:
     if buffer is not None or strides is not None or offset:
-        raise UnsupportedError("np.ndarray over given memory is not supported in compiled code. Use slicing.")
+        raise UnsupportedError("np.ndarray over given memory is not supported in compiled code.", hint="Use slicing.",
+                               code="memory-of-traced-array")
     return empty(shape, dtype, order)
 
 

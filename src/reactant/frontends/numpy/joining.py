@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Reason, UnsupportedError
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.creation import shape_tuple, side_by_side
 from reactant.frontends.arrays.implements import implements, refuse
@@ -31,7 +31,9 @@ def known_ints(x: object, what: str) -> np.ndarray:
     """An argument that decides a shape, as an int array; `ConcreteValueNeeded` when it is only known at run time."""
     if type(x) is Tensor:
         if not x.is_concrete():
-            raise UnsupportedError(f"{what} decide the size of the result, so they must be known while tracing.")
+            raise UnsupportedError(f"{what} decide the size of the result, so they must be known while tracing.",
+                                   hint="Give numbers that do not depend on arrays, or make the argument static "
+                                        "(static_argnames=...).", code="size-decided-at-run-time")
         return x.numpy()
     if isinstance(x, (list, tuple)):
         return np.asarray([known_ints(i, what) for i in x]) if x else np.zeros(0, np.intp)
@@ -305,7 +307,8 @@ def _rolled(value: ir.Value, shift: object, axis: int) -> ir.Value:
         return value
     if type(shift) is Tensor and not shift.is_concrete():
         if shift.ndim:
-            raise UnsupportedError("np.roll: several run-time shifts in one array; give a tuple of numbers.")
+            raise UnsupportedError("np.roll: several run-time shifts in one array.", hint="Give a tuple of numbers.",
+                                   code="argument-must-be-static")
         by = shift_as_int(shift)
         starts = [ops.constant(0, np.int64)] * len(shape)
         starts[axis] = ops.remainder(ops.subtract(n, ops.remainder(by, n)), n)
@@ -430,5 +433,5 @@ def resize(a: object, new_shape: object) -> Tensor:
     return np.reshape(concatenate([flat] * max(times, 1))[:count], shape).copy()
 
 
-refuse("np.trim_zeros: the size of the result depends on run-time values. Use a mask and np.where, or trim with known "
-       "bounds.", np.trim_zeros)
+refuse(Reason("np.trim_zeros: the size of the result depends on run-time values.",
+              "Use a mask and np.where, or trim with known bounds.", "size-decided-at-run-time"), np.trim_zeros)

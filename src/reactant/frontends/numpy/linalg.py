@@ -198,8 +198,8 @@ def cholesky(a: object, /, *, upper: bool = False) -> Tensor:
 def qr(a: object, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "complete", "r", "raw"):
         if mode in ("f", "full", "e", "economic"):
-            raise UnsupportedError(f"np.linalg.qr: the deprecated mode {mode!r} is not supported in compiled code. "
-                                   "Use 'reduced', 'complete', 'r' or 'raw'.")
+            raise UnsupportedError(f"np.linalg.qr: the deprecated mode {mode!r} is not supported in compiled code.",
+                                   hint="Use 'reduced', 'complete', 'r' or 'raw'.", code="argument-not-supported")
         raise ValueError(f"Unrecognized mode '{mode}'")
     a = _stack(a)
     work, result = _dtypes(a)
@@ -309,8 +309,9 @@ class _FullRankStorage(st.Storage):
     def read(self) -> ir.Value:
         if self.full_rank is not None:
             current_trace().check(self.full_rank, lambda: UnsupportedError(
-                "np.linalg.lstsq: the matrix is rank-deficient, so NumPy's residuals are empty; compiled code decided "
-                "on their size before it ran. Compute np.sum(np.abs(b - a @ x)**2, axis=0) instead."))
+                "np.linalg.lstsq: the matrix is rank-deficient, so NumPy's residuals are empty; compiled code "
+                "decided on their size before it ran.", hint="Compute np.sum(np.abs(b - a @ x)**2, axis=0) instead.",
+                code="size-decided-at-run-time"))
         return super().read()
 
 

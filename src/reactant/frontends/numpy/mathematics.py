@@ -85,7 +85,8 @@ def _dist(p: Any, q: Any) -> Any:
 
 @_of_iterables(math.fsum)
 def _fsum(numbers: Any) -> Any:
-    raise UnsupportedError("math.fsum adds without rounding, which compiled code cannot. Use sum or np.sum.")
+    raise UnsupportedError("math.fsum adds without rounding, which compiled code cannot.", hint="Use sum or np.sum.",
+                           code="function-not-compiled")
 
 
 @on_numbers(math.isclose)
@@ -157,8 +158,9 @@ def _lcm(*numbers: Any) -> Any:
 def _refused(function: Callable) -> None:
     @on_numbers(function)
     def refuse(*arguments: Any, **keywords: Any) -> Any:
-        raise UnsupportedError(f"math.{function.__name__} of a value known only at run time is not supported. Write it "
-                               "with NumPy, or make the argument static (static_argnames=...).")
+        raise UnsupportedError(f"math.{function.__name__} of a value known only at run time is not supported.",
+                               hint="Write it with NumPy, or make the argument static (static_argnames=...).",
+                               code="argument-must-be-static")
 
 
 for _function in (math.comb, math.perm, math.factorial, math.remainder, math.ulp):

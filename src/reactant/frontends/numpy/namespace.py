@@ -74,7 +74,7 @@ def undeclared() -> list[str]:
 
 def _entry(section: str, name: str, function: Any) -> Entry:
     if function in implements.REFUSED:
-        return Entry(section, name, REFUSED, implements.REFUSED[function])
+        return Entry(section, name, REFUSED, str(implements.REFUSED[function]))
     if function in implements.TABLE or function is np.vectorize:
         return Entry(section, name, COMPILED)
     if name.removeprefix("np.") in RUNS_WHILE_TRACING:
@@ -134,7 +134,7 @@ def _generator() -> Iterator[Entry]:
     for name, _ in _public(np.random.Generator):
         qualified = f"np.random.Generator.{name}"
         if name in random.UNSUPPORTED_METHODS:
-            yield Entry("np.random", qualified, REFUSED, random.NOT_COMPILED.format(name=name))
+            yield Entry("np.random", qualified, REFUSED, str(random.NOT_COMPILED.named(name)))
         else:
             yield Entry("np.random", qualified, COMPILED if hasattr(random.Generator, name) else "")
 
@@ -143,7 +143,7 @@ def _methods() -> Iterator[Entry]:
     for name, _ in _public(np.ndarray):
         reason = refused.METHOD_REASONS.get(name)
         status = REFUSED if reason else COMPILED if hasattr(Tensor, name) else ""
-        yield Entry("ndarray", f"ndarray.{name}", status, reason or "")
+        yield Entry("ndarray", f"ndarray.{name}", status, str(reason or ""))
 
 
 def _other_modules() -> Iterator[Entry]:
@@ -161,7 +161,7 @@ def _other_modules() -> Iterator[Entry]:
                 yield Entry(f"np.{module}", f"np.{name}", COMPILED)
             else:
                 yield Entry("Other modules", f"np.{name}", REFUSED if found in implements.REFUSED else "",
-                            reason.format(name=f"np.{module}"))
+                            str(reason.named(f"np.{module}")))
 
 
 # ---- the page --------------------------------------------------------------------------------------------------

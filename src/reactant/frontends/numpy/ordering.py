@@ -182,7 +182,7 @@ def _columns(keys: list) -> list:
         return [_column(keys)]
     if any(type(k) not in (tuple, list) or len(k) != len(keys[0]) for k in keys):
         raise UnsupportedError("Sorting by tuples of different lengths is not supported where the order depends on "
-                               f"run-time values. {ADVICE}")
+                               "run-time values.", hint=ADVICE, code="sort-keys")
     return [_column([k[c] for k in keys]) for c in range(len(keys[0]))]
 
 
@@ -197,8 +197,8 @@ def _order(columns: list, reverse: bool) -> Any:
 def _column(keys: list) -> Any:
     """Numbers as one array."""
     if not all(_is_number(k) for k in keys):
-        raise UnsupportedError("Sorting by what is neither a number nor a tuple of numbers is not supported where the "
-                               f"order depends on run-time values. {ADVICE}")
+        raise UnsupportedError("Sorting by what is neither a number nor a tuple of numbers is not supported where "
+                               "the order depends on run-time values.", hint=ADVICE, code="sort-keys")
     return np.stack([np.reshape(as_tensor(k), ()) for k in keys])
 
 
@@ -242,8 +242,8 @@ def _taken(items: list, order: Any) -> list:
 
 
 def _mixed(items: list) -> ReactantError:
-    text = ("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same "
-            f"attributes, or tuples of such) is not supported where the order depends on run-time values. {ADVICE}")
+    fact = ("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same "
+            "attributes, or tuples of such) is not supported where the order depends on run-time values.")
     if all(map(identity.is_container, items)):
-        return identity.OneOfSeveral(text, map(identity.kind_of, items))
-    return UnsupportedError(text)
+        return identity.OneOfSeveral(fact, map(identity.kind_of, items), hint=ADVICE, code="sort-keys")
+    return UnsupportedError(fact, hint=ADVICE, code="sort-keys")

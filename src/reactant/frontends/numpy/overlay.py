@@ -305,8 +305,9 @@ def _no_integer(value: Any = np.nan) -> Exception:
         return ValueError("cannot convert float NaN to integer")
     if np.isinf(value):
         return OverflowError("cannot convert float infinity to integer")
-    return errors.UnsupportedError("A float of 2**62 or more becomes an integer, which has no room for sums in the 64 "
-                                   "bits of a run-time Python integer.", "")
+    return errors.UnsupportedError("A float of 2**62 or more becomes an integer, which has no room for sums in the "
+                                   "64 bits of a run-time Python integer.", span=None, hint="Keep it a float.",
+                                   code="type-depends-on-values")
 
 
 for _kind in (int, float, complex, bool):
@@ -413,7 +414,8 @@ def _seterr(all: str | None = None, divide: str | None = None, over: str | None 
 def _require_quiet(name: str, settings: dict[str, Any]) -> None:
     if is_tracing() and (loud := {s for s in settings.values() if s in ("raise", "call", "print", "log")}):
         raise errors.UnsupportedError(f"{name}: '{min(loud)}' needs to see each operation, which compiled code does "
-                                      "not show. Check the results with np.isfinite instead.")
+                                      "not show.", hint="Check the results with np.isfinite instead.",
+                                      code="floating-point-warnings")
 
 
 @calls.replace(warnings.warn)

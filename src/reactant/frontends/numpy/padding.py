@@ -158,7 +158,8 @@ def pad(array: object, pad_width: object, mode: object = "constant", **kwargs: o
     """`np.pad`; modes constant, edge, linear_ramp, maximum, mean, median, minimum, reflect, symmetric, wrap, empty."""
     if callable(mode):
         raise UnsupportedError("np.pad with a function as mode works on Python vectors in place, which compiled code "
-                               "cannot do. Use one of the named modes, or concatenate the edges yourself.")
+                               "cannot do.", hint="Use one of the named modes, or concatenate the edges yourself.",
+                               code="argument-not-supported")
     a = wrap(array)
     widths = _pairs(pad_width, a.ndim, "the widths")
     if any(low < 0 or high < 0 for low, high in widths):

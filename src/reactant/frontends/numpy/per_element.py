@@ -73,7 +73,8 @@ def _core_ranks(signature: str | None, count: int) -> list[int]:
     ranks = [len(re.findall(r"\w+", core)) for core in re.findall(r"\(([^)]*)\)", signature.split("->")[0])]
     if len(ranks) != count:
         raise UnsupportedError(f"np.vectorize with {count} arrays and the signature {signature!r}, which has "
-                               f"{len(ranks)}.")
+                               f"{len(ranks)}.", hint="Give as many arrays as the signature has.",
+                               code="argument-not-supported")
     return ranks
 
 

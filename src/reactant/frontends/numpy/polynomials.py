@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Reason
 from reactant.frontends.arrays.implements import implements, refuse
 from reactant.frontends.arrays.tensor import Tensor, wrap
 
@@ -38,8 +38,8 @@ def polysub(a1: object, a2: object) -> Tensor:
     return _aligned(a1, a2, np.subtract)
 
 
-refuse("np.polymul drops leading coefficients that are zero, so the size of the result depends on the values. Use "
-       "np.convolve(a, b).", np.polymul)
+refuse(Reason("np.polymul drops leading coefficients that are zero, so the size of the result depends on the values.",
+              "Use np.convolve(a, b).", "size-decided-at-run-time"), np.polymul)
 
 
 @implements(np.polyder)
@@ -77,17 +77,17 @@ def poly(seq_of_zeros: object) -> Tensor:
     zeros = zeros if zeros.dtype.char in "fdFD" else zeros.astype(float)
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0]:
         if zeros.dtype.kind == "c":
-            raise UnsupportedError(_COMPLEX_ROOTS)
+            raise _COMPLEX_ROOTS.error()
         return _expanded(np.linalg.eigvals(zeros)).real     # a real matrix has its roots in conjugate pairs
     if zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if zeros.dtype.kind == "c":
-        raise UnsupportedError(_COMPLEX_ROOTS)
+        raise _COMPLEX_ROOTS.error()
     return _expanded(zeros) if zeros.shape[0] else np.ones(1)
 
 
-_COMPLEX_ROOTS = ("np.poly of complex roots: whether the coefficients are real depends on the values. Multiply the "
-                  "factors with np.convolve.")
+_COMPLEX_ROOTS = Reason("np.poly of complex roots: whether the coefficients are real depends on the values.",
+                        "Multiply the factors with np.convolve.", "type-depends-on-values")
 
 
 def _expanded(zeros: Tensor) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ConcreteValueNeeded, UnsupportedError
+from reactant.errors import ConcreteValueNeeded, Reason, UnsupportedError
 from reactant.frontends.arrays.creation import shape_tuple
 from reactant.frontends.arrays.dynamic.run_time_shapes import sized
 from reactant.frontends.arrays.implements import implements, refuse
@@ -43,9 +43,10 @@ from reactant.frontends.session.jax_calls import call_jax
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of
 
-UNSEEDED = ("np.random.default_rng() without a seed inside compiled code would repeat the same numbers in every call. "
-            "Give it a seed, for instance an argument of the compiled function.")
-NOT_COMPILED = "np.random.Generator.{name} is not supported in compiled code. Draw before the call and pass the array."
+UNSEEDED = Reason("np.random.default_rng() without a seed inside compiled code would repeat the same numbers in every "
+                  "call.", "Give it a seed, for instance an argument of the compiled function.", "random-generator")
+NOT_COMPILED = Reason("np.random.Generator.{name} is not supported in compiled code.",
+                      "Draw before the call and pass the array.", "random-generator")
 
 
 # ---- the generator ---------------------------------------------------------------------------------------------
@@ -371,7 +372,8 @@ class Generator(Stream):
             if not hasattr(x, "__len__"):
                 raise TypeError(f"object of type '{type(x).__name__}' has no len()")
             raise UnsupportedError("rng.shuffle of a Python sequence is not supported in compiled code, since its "
-                                   "order is known only at run time. Shuffle an array, or use rng.permutation.")
+                                   "order is known only at run time.",
+                                   hint="Shuffle an array, or use rng.permutation.", code="list-of-run-time-length")
         a = wrap(x)
         axis = np.lib.array_utils.normalize_axis_index(axis, a.ndim)
         a[...] = np.take(a, Tensor.of_value(self._order((a.shape[axis],), 0)), axis=axis)
@@ -443,7 +445,7 @@ class Generator(Stream):
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.random.Generator, name):
-            raise UnsupportedError(NOT_COMPILED.format(name=name))
+            raise NOT_COMPILED.named(name).error()
         raise AttributeError(f"'numpy.random.Generator' object has no attribute '{name}'")
 
 
@@ -461,8 +463,8 @@ def _in_frames(draw: Callable) -> Callable:
         if whole is None:
             return draw(*args, **kwargs)
         if not bound.arguments.get("replace", True):
-            raise UnsupportedError("rng.choice without replacement of a run-time number of elements. Write "
-                                   "rng.permutation(a)[:n].")
+            raise UnsupportedError("rng.choice without replacement of a run-time number of elements.",
+                                   hint="Write rng.permutation(a)[:n].", code="size-decided-at-run-time")
         bound.arguments["size"] = whole.frame
         return whole.array(lambda frame: draw(*bound.args, **bound.kwargs))
     return choose
@@ -515,12 +517,13 @@ class _Seeded:
 
 def _key_of(seed: Any) -> ir.Value:
     if seed is None:
-        raise UnsupportedError(UNSEEDED)
+        raise UNSEEDED.error()
     if isinstance(seed, (np.random.BitGenerator, np.random.RandomState)):
-        raise UnsupportedError(_made_outside())
+        raise OUTSIDE_GENERATOR.error()
     if type(seed) is Tensor and not seed.is_concrete():
         if seed.shape or seed.dtype.kind not in "iu":
-            raise ConcreteValueNeeded("A seed that is not a single integer", "Use one integer as the seed.")
+            raise ConcreteValueNeeded("A seed that is not a single integer", "Use one integer as the seed.",
+                                      code="random-generator")
         if seed.dtype.kind == "i":
             require(seed >= 0, "expected non-negative integer")
         return cast(seed.value(), np.dtype(np.uint64))
@@ -532,15 +535,11 @@ def _key_of(seed: Any) -> ir.Value:
     return ops.constant(sequence.generate_state(1, np.uint64)[0])
 
 
-def _made_outside() -> str:
-    return OUTSIDE_GENERATOR
-
-
 @implements(np.random.default_rng, creation=True)
 def default_rng(seed: Any = None) -> Any:
     if isinstance(seed, np.random.Generator):
         if type(seed) is not Generator:
-            raise UnsupportedError(_made_outside())
+            raise OUTSIDE_GENERATOR.error()
         return seed
     return Generator(_key_of(seed.seed if isinstance(seed, _Seeded) else seed))
 
@@ -553,12 +552,13 @@ def generator(bit_generator: Any) -> Any:
 @implements(np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937, creation=True)
 def bit_generator(seed: Any = None, **options: Any) -> Any:
     if options:
-        raise UnsupportedError("Bit generators take only a seed in compiled code.")
+        raise UnsupportedError("Bit generators take only a seed in compiled code.",
+                               hint="Use np.random.default_rng(seed).", code="random-generator")
     if seed is None:
-        raise UnsupportedError(UNSEEDED)
+        raise UNSEEDED.error()
     return _Seeded(seed)
 
 
-refuse("np.random.SeedSequence works on plain integers. Give the seed to np.random.default_rng directly.",
-       np.random.SeedSequence)
+refuse(Reason("np.random.SeedSequence works on plain integers.", "Give the seed to np.random.default_rng directly.",
+              "random-generator"), np.random.SeedSequence)
 

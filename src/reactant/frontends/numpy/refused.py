@@ -13,43 +13,65 @@ from typing import Any
 
 import numpy as np
 
+from reactant.errors import Reason
 from reactant.frontends.arrays.implements import REFUSED, refuse
 from reactant.frontends.session.dispatch import means
 
-FILES = ("{name} reads or writes files, which a compiled program cannot. Load before the call and pass the array; save "
-         "what the call returns.")
-GLOBAL_STATE = "{name} changes settings of NumPy, which a compiled program cannot. Call it outside."
-LEGACY_RANDOM = ("{name} draws from NumPy's hidden global state, so every call of the compiled program would repeat "
-                 "the same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an "
-                 "argument, and call its methods.")
-OUTSIDE_GENERATOR = ("A random generator made outside keeps its state outside, so every call of the compiled program "
-                     "would repeat the same numbers. Make one inside with np.random.default_rng(seed), with the seed "
-                     "as an argument.")
-TEXT = "{name} makes text from values, which are known only when the compiled program has run. Format what it returns."
-STRINGS = "{name} works on strings, which have no tensor type. Do it before the call and pass numbers."
-NO_NUMBERS = "{name} is abstract or holds no numbers: arrays of it cannot be compiled."
-EXTENDED = "{name}: XLA has no extended precision. Use float64 or complex128."
-DATES = "{name} works on dates, which have no tensor type. Convert them with .astype('int64') before the call."
-MASKED = "{name}: masked arrays cannot be compiled. Pass data and mask as two arrays and use np.where."
-MATRIX = "{name}: the matrix class cannot be compiled. Use 2-d arrays and the @ operator."
-RECORDS = "{name}: record arrays cannot be compiled. Pass the fields as separate arrays."
-POLYNOMIALS = ("{name}: polynomial objects cannot be compiled, nor functions that drop leading coefficients which are "
-               "zero. Use functions on coefficient arrays whose sizes are known: polyval, polyder, polyint, polyfit...")
-ROOTS = ("{name}: how many results there are depends on which coefficients are zero. Use np.linalg.eigvals of the "
-         "companion matrix.")
-DIVISION = "{name}: the size of the remainder depends on the values. Divide before the call."
-PER_ELEMENT = ("{name} calls a Python function for each element. Use np.vectorize, or write it with whole arrays and "
-               "np.where.")
-ITERATORS = ("{name} walks over memory, which a traced array has not. Loop over np.ndindex(x.shape), or use whole "
-             "arrays.")
-MEMORY = "{name} needs the memory of an array, which is known only when the compiled program has run."
-DOMAIN = ("{name}: whether the result is complex depends on the values. Convert the argument with .astype(complex), or "
-          "use the function of the same name in np.")
-VALUE_DTYPE = "{name}: the dtype of the result depends on the values. Use .astype, or .real where it is real."
-TESTS = "{name} compares values, which are known only when the compiled program has run. Compare what it returns."
-FOREIGN = "{name} passes arrays to other libraries. Do it outside with what the call returns."
-PICKLES = "{name} makes bytes from values, which are known only when the compiled program has run."
-IN_PLACE_SHAPE = "{name} changes the size of an array in place. Make a new one with np.resize(a, shape)."
+FILES = Reason("{name} reads or writes files, which a compiled program cannot.",
+               "Load before the call and pass the array; save what the call returns.", "outside-world")
+GLOBAL_STATE = Reason("{name} changes settings of NumPy, which a compiled program cannot.",
+                      "Call it outside.", "outside-world")
+LEGACY_RANDOM = Reason("{name} draws from NumPy's hidden global state, so every call of the compiled program "
+                       "would repeat the same numbers.",
+                       "Use rng = np.random.default_rng(seed) inside the function, with the seed as an argument, "
+                       "and call its methods.", "random-generator")
+OUTSIDE_GENERATOR = Reason("A random generator made outside keeps its state outside, so every call of the "
+                           "compiled program would repeat the same numbers.",
+                           "Make one inside with np.random.default_rng(seed), with the seed as an argument.",
+                           "random-generator")
+TEXT = Reason("{name} makes text from values, which are known only when the compiled program has run.",
+              "Format what it returns.", "function-not-compiled")
+STRINGS = Reason("{name} works on strings, which have no tensor type.",
+                 "Do it before the call and pass numbers.", "unsupported-dtype")
+NO_NUMBERS = Reason("{name} is abstract or holds no numbers: arrays of it cannot be compiled.",
+                    "Use a dtype of numbers.", "unsupported-dtype")
+EXTENDED = Reason("{name}: XLA has no extended precision.",
+                  "Use float64 or complex128.", "unsupported-dtype")
+DATES = Reason("{name} works on dates, which have no tensor type.",
+               "Convert them with .astype('int64') before the call.", "unsupported-dtype")
+MASKED = Reason("{name}: masked arrays cannot be compiled.",
+                "Pass data and mask as two arrays and use np.where.", "array-subclass")
+MATRIX = Reason("{name}: the matrix class cannot be compiled.",
+                "Use 2-d arrays and the @ operator.", "array-subclass")
+RECORDS = Reason("{name}: record arrays cannot be compiled.",
+                 "Pass the fields as separate arrays.", "array-subclass")
+POLYNOMIALS = Reason("{name}: polynomial objects cannot be compiled, nor functions that drop leading coefficients "
+                     "which are zero.",
+                     "Use functions on coefficient arrays whose sizes are known: polyval, polyder, polyint, "
+                     "polyfit...", "function-not-compiled")
+ROOTS = Reason("{name}: how many results there are depends on which coefficients are zero.",
+               "Use np.linalg.eigvals of the companion matrix.", "size-decided-at-run-time")
+DIVISION = Reason("{name}: the size of the remainder depends on the values.",
+                  "Divide before the call.", "size-decided-at-run-time")
+PER_ELEMENT = Reason("{name} calls a Python function for each element.",
+                     "Use np.vectorize, or write it with whole arrays and np.where.", "function-not-compiled")
+ITERATORS = Reason("{name} walks over memory, which a traced array has not.",
+                   "Loop over np.ndindex(x.shape), or use whole arrays.", "memory-of-traced-array")
+MEMORY = Reason("{name} needs the memory of an array, which is known only when the compiled program has run.",
+                "Call it on what the compiled function returns.", "memory-of-traced-array")
+DOMAIN = Reason("{name}: whether the result is complex depends on the values.",
+                "Convert the argument with .astype(complex), or use the function of the same name in np.",
+                "type-depends-on-values")
+VALUE_DTYPE = Reason("{name}: the dtype of the result depends on the values.",
+                     "Use .astype, or .real where it is real.", "type-depends-on-values")
+TESTS = Reason("{name} compares values, which are known only when the compiled program has run.",
+               "Compare what it returns.", "function-not-compiled")
+FOREIGN = Reason("{name} passes arrays to other libraries.",
+                 "Do it outside with what the call returns.", "memory-of-traced-array")
+PICKLES = Reason("{name} makes bytes from values, which are known only when the compiled program has run.",
+                 "Call it on what the compiled function returns.", "memory-of-traced-array")
+IN_PLACE_SHAPE = Reason("{name} changes the size of an array in place.",
+                        "Make a new one with np.resize(a, shape).", "function-not-compiled")
 
 ALWAYS = {
     FILES: "load loadtxt genfromtxt fromfile fromregex save savetxt savez savez_compressed memmap",
@@ -100,12 +122,12 @@ METHODS = {
 }
 """ndarray methods and attributes that traced arrays have not."""
 
-METHOD_REASONS = {name: reason.format(name=f"ndarray.{name}") for reason, names in METHODS.items()
+METHOD_REASONS = {name: reason.named(f"ndarray.{name}") for reason, names in METHODS.items()
                   for name in names.split()}
 
 
 @means("why_no_method")
-def reason_of(name: str) -> str | None:
+def reason_of(name: str) -> Reason | None:
     """Why traced arrays have no method or attribute of this name, where there is a reason."""
     return METHOD_REASONS.get(name)
 
@@ -147,7 +169,7 @@ def _register() -> None:
                 found = find(name)
                 if found is not None:
                     # np.random.rand is a method bound to the hidden state; calls are followed to the function
-                    refuse(reason.format(name=f"np.{name}"), getattr(found, "__func__", found), always=always)
+                    refuse(reason.named(f"np.{name}"), getattr(found, "__func__", found), always=always)
     for name in dir(np.random.Generator):
         if not name.startswith("_") and callable(found := getattr(np.random.Generator, name)):
             refuse(OUTSIDE_GENERATOR, found, always=True)
@@ -166,12 +188,12 @@ def refuse_loaded() -> None:
         _arrived.add(module)
         for name, found in of_module(module):
             if found not in REFUSED and not FOLLOWED.fullmatch(name):
-                refuse(reason.format(name=f"np.{name}"), found)
+                refuse(reason.named(f"np.{name}"), found)
     matlib = sys.modules.get("numpy.matlib")
     if matlib is not None and "matlib" not in _arrived and hasattr(matlib, "randn"):
         _arrived.add("matlib")
         for name in ("rand", "randn"):
-            refuse(LEGACY_RANDOM.format(name=f"np.matlib.{name}"), getattr(matlib, name), always=True)
+            refuse(LEGACY_RANDOM.named(f"np.matlib.{name}"), getattr(matlib, name), always=True)
 
 
 _register()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Reason, UnsupportedError
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask, Range, as_number, compressed, is_partial
 from reactant.frontends.arrays.elementwise import is_nan
 from reactant.frontends.arrays.implements import implements, refuse
@@ -118,13 +118,14 @@ class _Runs:
 def _unique_rows(ar: Any, return_index: bool, return_inverse: bool, return_counts: bool, axis: int) -> Any:
     if is_partial(ar):
         raise UnsupportedError("numpy.unique along an axis of an array of run-time size is not supported in compiled "
-                               "code. Use it on the whole array.")
+                               "code.", hint="Use it on the whole array.", code="array-of-run-time-size")
     rows = np.moveaxis(wrap(ar), axis_in(axis, np.ndim(ar)), 0)
     n, rest = rows.shape[0], rows.shape[1:]
     flat = np.reshape(rows, (n, int(np.prod(rest))))
     if not flat.shape[1] or flat.shape[1] > MOST_COLUMNS:
-        raise UnsupportedError(f"numpy.unique along an axis compares rows of 1 to {MOST_COLUMNS} elements in compiled "
-                               f"code; these have {flat.shape[1]}.")
+        raise UnsupportedError(f"numpy.unique along an axis compares rows of 1 to {MOST_COLUMNS} elements in "
+                               f"compiled code; these have {flat.shape[1]}.",
+                               hint="Sort with np.lexsort and compare neighbours.", code="argument-not-supported")
     columns = [flat[:, j].value() for j in range(flat.shape[1])]
     order = order_of_keys([k for c in columns for k in keys_of(c)], 0)
     changes = None
@@ -170,8 +171,8 @@ _named("unique_all", return_index=True, return_inverse=True, return_counts=True)
 _named("unique_inverse", return_inverse=True)
 _named("unique_counts", return_counts=True)
 if hasattr(np, "unique_values"):
-    refuse("np.unique_values gives the values in an order of its own. Use np.unique, whose order is known.",
-           np.unique_values)
+    refuse(Reason("np.unique_values gives the values in an order of its own.",
+                  "Use np.unique, whose order is known.", "function-not-compiled"), np.unique_values)
 
 
 # ---- sets ------------------------------------------------------------------------------------------------------

@@ -61,7 +61,8 @@ def interp(x: object, xp: object, fp: object, left: object = None, right: object
 def interp_bounded(x: Any, xp: Any, fp: Any, left: object = None, right: object = None, period: object = None) -> Any:
     """Sample points, or places, whose number is known only at run time."""
     if period is not None:
-        raise UnsupportedError(f"np.interp with a period on arrays of run-time size is not supported. {ADVICE}")
+        raise UnsupportedError("np.interp with a period on arrays of run-time size is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     if is_partial(x):
         return Bounded(np.interp(x.frame, xp, fp, left, right), x.extents)
     xs, fs = (compact(a) if is_partial(a) else as_tensor(a) for a in (xp, fp))

@@ -166,7 +166,9 @@ def _quantile(a: object, q: object, axis: object, out: object, method: str, keep
         raise ValueError(f"{method!r} is not a valid method. Use one of: {PLACES.keys()}")
     if weights is not None:
         raise UnsupportedError("numpy.quantile and numpy.percentile: argument 'weights' is not supported in compiled "
-                               "code. Sort with np.argsort and search the cumulative weights with np.searchsorted.")
+                               "code.",
+                               hint="Sort with np.argsort and search the cumulative weights with np.searchsorted.",
+                               code="argument-not-supported")
     text = "Percentiles must be in the range [0, 100]" if scale == 100 else "Quantiles must be in the range [0, 1]"
     fractions, q_shape, weak = _fractions(q, scale, text)
     value, kept = _lanes(a, axis)

@@ -162,7 +162,7 @@ def _replace(known: Callable, steps: Callable, changes: bool) -> None:
         if not is_tracing() or type(items) is list and not ag__.involves_tracing((items, *arguments), keywords):
             return calls.call_as_it_is(known, (items, *arguments), keywords)
         if changes and type(items) is not Grower:
-            needs_grower(items, refusal(f"and is changed by {known.__module__}.{known.__name__}"))
+            needs_grower(items, refusal("method", name=f"{known.__module__}.{known.__name__}"))
         return ag__.call(steps, items, *arguments, **keywords)
 
 

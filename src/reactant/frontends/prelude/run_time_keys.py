@@ -357,7 +357,8 @@ def plain(value: Any) -> Any:
     """A value to stand under a key: none that can be changed there."""
     if isinstance(value, (list, dict, set, Keys)) or hasattr(type(value), "stands_for") or is_record(value):
         raise UnsupportedError("A dict of keys that only the run knows holds numbers, arrays and tuples, no lists, "
-                               "dicts or objects. Use a list of such, at places that are known.")
+                               "dicts or objects.", hint="Use a list of such, at places that are known.",
+                               code="keys-at-run-time")
     return value
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Reason, UnsupportedError
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.session import calls
 
@@ -158,8 +158,8 @@ class KeyedFrozenSet(KeyedMembers):
         return of_names(KeyedFrozenSet, names)
 
     def ag__iterate(self) -> Any:
-        raise UnsupportedError("The order of a set is Python's own business, and compiled code does not have it. Loop "
-                               "over sorted(...) of it, or keep a list.")
+        raise UnsupportedError("The order of a set is Python's own business, and compiled code does not have it.",
+                               hint="Loop over sorted(...) of it, or keep a list.", code="keys-at-run-time")
 
 
 class KeyedSet(KeyedFrozenSet):
@@ -260,8 +260,9 @@ def in_one_of(names: Any, items: Any) -> Any:
 def known(names: Any) -> list:
     """The keys of what is returned."""
     if type(names) is not list or any(type(name) is Tensor for name in names):
-        raise UnsupportedError("The function returns a dict or a set of keys that only the run knows. Return arrays of "
-                               "keys and values, e.g. np.array(list(d)), at a known size.")
+        raise UnsupportedError("The function returns a dict or a set of keys that only the run knows.",
+                               hint="Return arrays of keys and values, e.g. np.array(list(d)), at a known size.",
+                               code="keys-at-run-time")
     return names
 
 
@@ -302,7 +303,7 @@ def one_first(function: Callable, names: Any, key: Callable, default: Any = MISS
     found = function(names, key=key)
     best = key(found)
     if sum([1 for name in names if key(name) == best]) > 1:
-        raise UnsupportedError(TIES)
+        raise TIES.error()
     return found
 
 
@@ -311,13 +312,14 @@ def in_one_order(names: Any, key: Callable, reverse: bool = False) -> Any:
     found = sorted(names, key=key, reverse=reverse)
     by = [key(name) for name in found]
     if sum([1 for k in range(1, len(by)) if by[k] == by[k - 1]]) > 0:
-        raise UnsupportedError(TIES)
+        raise TIES.error()
     return found
 
 
-TIES = ("Members of a set have the same key: which of them comes first is the order of the set, which is Python's own "
-        "business. Ask sorted(...) of it.")
+TIES = Reason("Members of a set have the same key: which of them comes first is the order of the set, which is "
+              "Python's own business.", "Ask sorted(...) of it.", "keys-at-run-time")
 
 
 def refusal(what: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} is not supported with keys that only the run knows.")
+    return UnsupportedError(f"{what} is not supported with keys that only the run knows.",
+                            hint="Use an array that the key indexes, or a list of the keys.", code="keys-at-run-time")

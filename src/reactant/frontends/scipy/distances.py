@@ -127,8 +127,8 @@ def _given(metric: Metric, pairs: Callable[..., Any], count: int) -> Callable[..
         if len(sets) > count:
             w = sets[count]
         if metric is WEIGHTED["dice"] and any(wrap(x).dtype != bool for x in sets[:count]):
-            raise UnsupportedError("The Dice dissimilarity of numbers is not supported in compiled code. Compare them "
-                                   "with zero first.")
+            raise UnsupportedError("The Dice dissimilarity of numbers is not supported in compiled code.",
+                                   hint="Compare them with zero first.", code="argument-not-supported")
         found = pairs(metric, *sets[:count], None if w is None else _rows(w), **keywords)
         if out is None:
             return found

@@ -29,7 +29,7 @@ def _known(x: Any, what: str) -> np.ndarray:
     if type(x) is Tensor:
         if not x.is_concrete():
             raise UnsupportedError(f"scipy.ndimage with {what} that are known only at run time is not supported in "
-                                   "compiled code. Use np.convolve or slices.")
+                                   "compiled code.", hint="Use np.convolve or slices.", code="argument-must-be-static")
         x = concretely(x)
     return np.asarray(x)
 
@@ -46,10 +46,12 @@ def _shifted(x: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 
 def _store(output: Any, value: Any, exact: bool = False) -> None:
     if type(output) is not Tensor:
-        raise UnsupportedError("scipy.ndimage with an `output` array from outside is not supported in compiled code.")
+        raise UnsupportedError("scipy.ndimage with an `output` array from outside is not supported in compiled code.",
+                               hint="Use what it returns.", code="argument-not-supported")
     if output.dtype.kind in "iub" and not exact:
-        raise UnsupportedError("Sums of scipy.ndimage that are cut to integers are not supported in compiled code: the "
-                               "last place of the sum would decide. Give the filter floating-point numbers.")
+        raise UnsupportedError("Sums of scipy.ndimage that are cut to integers are not supported in compiled code: "
+                               "the last place of the sum would decide.",
+                               hint="Give the filter floating-point numbers.", code="argument-not-supported")
     if type(value) is Tensor:
         if output.dtype.kind in "iub" and value.dtype.kind == "f":
             value = value.astype(np.int64)  # negative sums wrap around in unsigned outputs, as in C
@@ -120,8 +122,9 @@ def correlate(x: Any, weights: Any, output: Any, mode: int, cval: float, origins
     runs = type(w) is Tensor
     used = [offset for offset in offsets if runs or abs(w[offset]) > _NEAR]
     if len(used) > 4 * TAPS:
-        raise UnsupportedError(f"scipy.ndimage.correlate with {len(used)} weights is not supported in compiled code. "
-                               "Use scipy.signal.fftconvolve, or filter along one axis after the other.")
+        raise UnsupportedError(f"scipy.ndimage.correlate with {len(used)} weights is not supported in compiled code.",
+                               hint="Use scipy.signal.fftconvolve, or filter along one axis after the other.",
+                               code="argument-not-supported")
     total = None
     for offset in used:
         term = _shifted(wide, offset, x.shape) * w[offset]

@@ -30,7 +30,8 @@ def _matrix(a: Any, check_finite: bool, square: bool = False, rank: int = 2) -> 
     a = wrap(a)
     if a.ndim != rank:
         raise UnsupportedError(f"scipy.linalg of an array of {a.ndim} dimensions is not supported in compiled code, "
-                               f"where it takes {rank}. Use np.linalg for stacks of matrices.")
+                               f"where it takes {rank}.", hint="Use np.linalg for stacks of matrices.",
+                               code="argument-not-supported")
     if square and a.shape[0] != a.shape[1]:
         raise ValueError(f"expected a square matrix, got shape {a.shape}")
     if check_finite and a.dtype.kind in "fc":
@@ -164,8 +165,10 @@ def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwr
     matrix = _matrix(a, check_finite, square=True)
     right = _right(b, check_finite, matrix.shape[0])
     if transposed and matrix.dtype.kind == "c":
-        raise UnsupportedError("scipy.linalg.solve with `transposed` takes real matrices only, in SciPy as here: give "
-                               "it a.T instead.")
+        raise UnsupportedError("scipy.linalg.solve with `transposed` takes real matrices only, in SciPy as here: "
+                               "give it a.T instead.",
+                               hint="Leave it out, or call it outside of the compiled function.",
+                               code="argument-not-supported")
     if assume_a in ("upper triangular", "lower triangular"):
         return solve_triangular(a, b, int(transposed), assume_a[0] == "l", check_finite=check_finite)
     if assume_a in SYMMETRIC:        # one triangle is read
@@ -173,15 +176,16 @@ def solve(a: Any, b: Any, lower: bool = False, overwrite_a: bool = False, overwr
         mirror = np.conj(half.T) if SYMMETRIC[assume_a] else half.T
         matrix = half + mirror + np.diag(np.diagonal(matrix))
     elif assume_a not in (None, "gen", "general"):
-        raise UnsupportedError(f"scipy.linalg.solve with assume_a={assume_a!r} is not supported in compiled code. "
-                               "Leave it out.")
+        raise UnsupportedError(f"scipy.linalg.solve with assume_a={assume_a!r} is not supported in compiled code.",
+                               hint="Leave it out.", code="argument-not-supported")
     return _same_precision(np.linalg.solve(matrix.T if transposed else matrix, right), a, b)
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True, *, assume_a: str | None = None,
         lower: bool = False) -> Any:
     if assume_a not in (None, "gen", "general"):
-        raise UnsupportedError("scipy.linalg.inv with assume_a is not supported in compiled code. Leave it out.")
+        raise UnsupportedError("scipy.linalg.inv with assume_a is not supported in compiled code.",
+                               hint="Leave it out.", code="argument-not-supported")
     return _same_precision(np.linalg.inv(_matrix(a, check_finite, square=True)), a)
 
 
@@ -198,7 +202,8 @@ def eigh(a: Any, b: Any = None, *, lower: bool = True, eigvals_only: bool = Fals
     matrix = _matrix(a, check_finite, square=True)
     if b is not None or subset_by_value is not None:
         raise UnsupportedError("scipy.linalg.eigh of two matrices, or of a range of values, is not supported in "
-                               "compiled code.")
+                               "compiled code.", hint="Leave it out, or call it outside of the compiled function.",
+                               code="argument-not-supported")
     first, last = (0, matrix.shape[0] - 1) if subset_by_index is None else map(int, subset_by_index)
     if eigvals_only:
         return _same_precision(np.linalg.eigvalsh(matrix, "L" if lower else "U")[first:last + 1], a)
@@ -213,7 +218,9 @@ def eigvalsh(a: Any, b: Any = None, **options: Any) -> Any:
 def eigvals(a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True,
             homogeneous_eigvals: bool = False) -> Any:
     if b is not None or homogeneous_eigvals:
-        raise UnsupportedError("scipy.linalg.eigvals of two matrices is not supported in compiled code.")
+        raise UnsupportedError("scipy.linalg.eigvals of two matrices is not supported in compiled code.",
+                               hint="Leave it out, or call it outside of the compiled function.",
+                               code="argument-not-supported")
     return _same_precision(np.linalg.eigvals(_matrix(a, check_finite, square=True)), a)
 
 
@@ -232,7 +239,9 @@ def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any
 def qr(a: Any, overwrite_a: bool = False, lwork: Any = None, mode: str = "full", pivoting: bool = False,
        check_finite: bool = True) -> Any:
     if pivoting or mode not in ("full", "economic", "r"):
-        raise UnsupportedError(f"scipy.linalg.qr with pivoting or mode={mode!r} is not supported in compiled code.")
+        raise UnsupportedError(f"scipy.linalg.qr with pivoting or mode={mode!r} is not supported in compiled code.",
+                               hint="Leave it out, or call it outside of the compiled function.",
+                               code="argument-not-supported")
     found = np.linalg.qr(_matrix(a, check_finite), "reduced" if mode == "economic" else "complete")
     return _same_precision((found[1],) if mode == "r" else tuple(found), a)
 
@@ -251,8 +260,9 @@ def lstsq(a: Any, b: Any, cond: Any = None, overwrite_a: bool = False, overwrite
           check_finite: bool = True, lapack_driver: str | None = None) -> Any:
     """Residuals as those of `np.linalg.lstsq`: of full rank, which using them requires at run time."""
     if lapack_driver not in (None, "gelsd", "gelss"):
-        raise UnsupportedError(f"scipy.linalg.lstsq with lapack_driver={lapack_driver!r} is not supported in compiled "
-                               "code.")
+        raise UnsupportedError(f"scipy.linalg.lstsq with lapack_driver={lapack_driver!r} is not supported in "
+                               "compiled code.", hint="Leave it out, or call it outside of the compiled function.",
+                               code="argument-not-supported")
     matrix = _matrix(a, check_finite)
     right = _right(b, check_finite, matrix.shape[0])
     single = all(wrap(x).dtype in (np.float32, np.complex64) for x in (a, b))

@@ -239,13 +239,17 @@ def loop(ufunc: np.ufunc) -> Callable[[Sequence[ir.Value], tuple[np.dtype, ...]]
     name = name_of(ufunc)
     ours, function = OURS.get(name or ""), _FUNCTIONS.get(name or "")
     if ours is None and function is None:
-        raise UnsupportedError(f"{'scipy.special' if name else 'numpy'}.{ufunc.__name__} is not supported in compiled "
-                               "code.")
+        raise UnsupportedError(f"{'scipy.special' if name else 'numpy'}.{ufunc.__name__} is not supported in "
+                               "compiled code.",
+                               hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                    "compiled function.", code="function-not-compiled")
 
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> list[ir.Value]:
         kind = dtypes[-1]
         if kind.kind != "f" or any(d.kind == "c" for d in dtypes):
-            raise UnsupportedError(f"scipy.special.{name} of complex numbers is not supported in compiled code.")
+            raise UnsupportedError(f"scipy.special.{name} of complex numbers is not supported in compiled code.",
+                                   hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
+                                        "compiled function.", code="function-not-compiled")
         if ours is not None:
             return [cast(ours(cast(values[0], np.float64)), kind)]
         assert function is not None

@@ -17,7 +17,8 @@ def _transform(numpys: Callable) -> Callable:
     def transform(x: Any, n: Any = None, axis: Any = None, norm: str | None = None, overwrite_x: bool = False,
                   workers: int | None = None, *, plan: object = None, s: Any = None, axes: Any = None) -> Any:
         if plan is not None:
-            raise UnsupportedError("scipy.fft with a `plan` is not supported in compiled code: leave it out.")
+            raise UnsupportedError("scipy.fft with a `plan` is not supported in compiled code.", hint="Leave it out.",
+                                   code="argument-not-supported")
         where = axis if axes is None else axes
         given = {} if where is None else {"axes" if numpys.__name__.endswith(("2", "n")) else "axis": where}
         return numpys(wrap(x), s if n is None else n, norm=norm, **given)

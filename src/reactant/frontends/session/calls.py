@@ -198,9 +198,10 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
     if isinstance(error.__cause__, ConcreteValueNeeded):        # NumPy's, where it stores one in an array
         return error.__cause__
     if isinstance(error, ConcreteValueNeeded):
-        if _is_library(function) and str(error).startswith("Making a NumPy array"):
+        if _is_library(function) and error.fact.startswith("Making a NumPy array"):
             return ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
-                                       "Call it outside of the compiled function, or write it with NumPy.")
+                                       "Call it outside of the compiled function, or write it with NumPy.",
+                                       code="library-code")
         return None
     for argument in arguments:
         if hasattr(type(argument), "given_to"):     # what stands for a list
@@ -209,12 +210,14 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
         hasattr(type(a), "partial") or hasattr(type(a), "ag__stands_for") for a in arguments)
     ours = type(error).__module__.startswith("reactant.") or not traced
     if not ours and _takes_apart(function):
-        return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.")
+        return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.",
+                                   code="library-code")
     if ours or not _is_library(function):
         return None
-    return UnsupportedError(
-        f"{_full_name(function)} is compiled code of a library, which cannot take values known only at run time "
-        f"({type(error).__name__}: {error}). Call it outside of the compiled function, or write it with NumPy.")
+    return UnsupportedError(f"{_full_name(function)} is compiled code of a library, which cannot take values known "
+                            f"only at run time ({type(error).__name__}: {error}).",
+                            hint="Call it outside of the compiled function, or write it with NumPy.",
+                            code="library-code")
 
 
 def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) -> Any:

@@ -323,7 +323,7 @@ class Trace:
 
         def located_error(*told: Any) -> BaseException:
             made = error(*told)
-            note = f"in {frame}"
+            note = "" if frame is None else f"in {frame}: {frame.text}"
             if frame is not None and note not in getattr(made, "__notes__", ()):
                 made.add_note(note)
             return made
@@ -364,7 +364,9 @@ def tracing(options: Any = None, wanted: set[str] | None = None) -> Iterator[Tra
     """Run a trace in this thread. The caller holds `reactant.ir.context.building()`. wanted: containers of these types
     are chosen as themselves; it gets those that should be."""
     if Trace.current() is not None and not Trace.current().closed:
-        raise ReactantError("A trace is already running in this thread.")
+        raise ReactantError("A trace is already running in this thread.",
+                            hint="Call compiled functions rather than starting a trace: reactant.jit inside of "
+                                 "another is traced with it.", code="trace-in-trace")
     trace = Trace(options, wanted)
     SESSION.trace = trace
     try:

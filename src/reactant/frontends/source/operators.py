@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CellType, FunctionType
 from typing import Any
 
+from reactant.errors import ControlFlowError
 from reactant.frontends.source.jumps import RETURNED, VALUE
 
 INPLACE: dict[str, Callable[[Any, Any], Any]] = {
@@ -293,10 +294,13 @@ def touch(variables: FunctionType, names: tuple[str, ...]) -> None:
     """Variables of another scope, which are cells of the function `variables` or globals, are about to be assigned."""
 
 
-HANDLERS_OUT_OF_REACH = (
-    "This exception depends on a value known only at run time, and is raised inside a `try` whose handlers compiled "
-    "code cannot reach from here (a generator, or a function that was defined in another one than its `try`). "
-    "Compiled code raises after the call, where no handler can catch it. Use `if` instead of `try`.")
+def handlers_out_of_reach() -> ControlFlowError:
+    """The error where an exception is raised that no handler of the program can get."""
+    return ControlFlowError(
+        "This exception depends on a value known only at run time, and is raised inside a `try` whose handlers "
+        "compiled code cannot reach from here (a generator, or a function that was defined in another one than its "
+        "`try`). Compiled code raises after the call, where no handler can catch it.",
+        hint="Use `if` instead of `try`.", code="exception-at-run-time")
 
 
 class Interrupted(BaseException):

@@ -5,34 +5,18 @@ innermost frame that is the user's.
 """
 from __future__ import annotations
 
-import linecache
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from types import CodeType, FrameType, TracebackType
-from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Span, UnsupportedError
 from reactant.frontends.source.conversion import has_jumps, is_user_file, reason_unconverted
 from reactant.ir.context import context
-
-
-class UserFrame(NamedTuple):
-    filename: str
-    line: int
-    function: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.filename}:{self.line}: {self.text}"
-
-    def named(self) -> str:
-        """As errors name it."""
-        return f"\n  at {self.filename}:{self.line}, in {self.function}\n    {self.text}"
 
 
 def function_name(code: CodeType) -> str:
@@ -50,15 +34,15 @@ def _innermost() -> FrameType | None:
     return frame
 
 
-def user_frame() -> UserFrame | None:
+def user_frame() -> Span | None:
     """The innermost frame of user code on the current stack; None where there is none."""
     frame = _innermost()
     return None if frame is None else described(frame.f_code, frame.f_lineno)
 
 
-def described(code: CodeType, line: int) -> UserFrame:
+def described(code: CodeType, line: int) -> Span:
     """A line of a function."""
-    return UserFrame(code.co_filename, line, function_name(code), linecache.getline(code.co_filename, line).strip())
+    return Span.of(code.co_filename, line, function_name(code))
 
 
 def location() -> ir.Location:
@@ -91,14 +75,13 @@ def _location(filename: str, line: int) -> ir.Location:
     return ir.Location.file(filename, line, 1, context())
 
 
-def made_at(values: Iterable[ir.Value]) -> str | None:
-    """The user's line that made one of these values, as errors name lines; None where none is known."""
+def made_at(values: Iterable[ir.Value]) -> Span | None:
+    """The user's line that made one of these values; None where none is known."""
     for value in values:
         place = None if isinstance(value.owner, ir.Block) else value.owner.location
         found = re.fullmatch(r'loc\("(.*)":(\d+):\d+\)', str(place))
         if found:
-            file, line = found[1], int(found[2])
-            return f"\n  at {file}:{line}, where it is made\n    {linecache.getline(file, line).strip()}"
+            return Span.of(found[1], int(found[2]))
     return None
 
 
@@ -111,7 +94,7 @@ def why_not_converted(in_a_test: bool) -> str:
     return reason_unconverted(frame.f_code)
 
 
-def frame_of(traceback: TracebackType | None) -> UserFrame | None:
+def frame_of(traceback: TracebackType | None) -> Span | None:
     """The user's line that an error came from: the innermost user frame of its traceback."""
     found = None
     while traceback is not None:
@@ -128,7 +111,7 @@ def too_deep(error: BaseException | None) -> bool:
 
 def endless(error: RecursionError) -> UnsupportedError:
     """What a recursion without end is to the user, with a line of the function that calls itself."""
-    counts: Counter[UserFrame] = Counter()
+    counts: Counter[Span] = Counter()
     traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -136,14 +119,16 @@ def endless(error: RecursionError) -> UnsupportedError:
             counts[described(code, traceback.tb_lineno)] += 1
         traceback = traceback.tb_next
     if not counts:
-        return UnsupportedError(f"Recursion without end while tracing ({error}).")
+        return UnsupportedError(f"Recursion without end while tracing ({error}).",
+                                hint="Write a loop, or make the argument that decides static (static_argnames=...).",
+                                code="endless-recursion")
     calling = {f: n for f, n in counts.items() if f"{f.function.rpartition('.')[2]}(" in f.text} or counts
     frame = max(calling, key=calling.__getitem__)
-    return UnsupportedError(
-        f"'{frame.function}' calls itself without end while it is traced: both sides of an `if` that the run decides "
-        "are traced, so how deep it goes must not depend on run-time values. Write a loop, or make the argument that "
-        "decides static (static_argnames=...).",
-        frame.named())
+    return UnsupportedError(f"'{frame.function}' calls itself without end while it is traced: both sides of an `if` "
+                            "that the run decides are traced, so how deep it goes must not depend on run-time "
+                            "values.", span=frame,
+                            hint="Write a loop, or make the argument that decides static (static_argnames=...).",
+                            code="endless-recursion")
 
 
 def _left_alone(traceback: TracebackType | None) -> tuple[str, str]:
@@ -162,7 +147,7 @@ def annotate(error: BaseException) -> None:
     frame = frame_of(error.__traceback__)
     if frame is None:
         return
-    notes = [] if f"at {frame.filename}:{frame.line}," in str(error) else [f"in {frame}"]
+    notes = [] if str(frame) in str(error) else [f"in {frame}: {frame.text}"]
     function, reason = _left_alone(error.__traceback__)
     if reason and reason not in str(error):
         notes.append(f"'{function}' and what it calls run as they are, where NumPy's own arrays take no run-time "

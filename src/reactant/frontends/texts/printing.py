@@ -304,7 +304,7 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
         warnings.warn(message, category, stacklevel + 1, source, **more)
         return
     frame = user_frame()
-    place = (frame.filename, frame.line) if frame is not None else ("<compiled>", 1)
+    place = (frame.file, frame.line) if frame is not None else ("<compiled>", 1)
     said(warnings.warn_explicit, (message, category or UserWarning, *place), {})
 
 

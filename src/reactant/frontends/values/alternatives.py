@@ -211,7 +211,9 @@ class Method:
 
 def _refusal(what: str) -> ControlFlowError:
     return ControlFlowError(f"A value that is one of several texts, functions or other objects {what}: which one it "
-                            "is, is known only at run time. Decide with `if` on the numbers that it was chosen by.")
+                            "is, is known only at run time.",
+                            hint="Decide with `if` on the numbers that it was chosen by.",
+                            code="one-of-several-objects")
 
 
 # ---- calls -----------------------------------------------------------------------------------------------------

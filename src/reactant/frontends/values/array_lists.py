@@ -71,8 +71,9 @@ class ArrayList(Abstract):
         root = self.root
         now = _elements(root.source) if root.shown else ()
         if root.ended or any(a is not b for a, b in zip(root.seen, now, strict=False)):
-            raise UnsupportedError("A row of a list of lists, taken at a place that only the run knows, is used after "
-                                   "the list has changed or its loop has ended. Take it from the list again.")
+            raise UnsupportedError("A row of a list of lists, taken at a place that only the run knows, is used "
+                                   "after the list has changed or its loop has ended.",
+                                   hint="Take it from the list again.", code="list-of-run-time-length")
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -157,8 +158,8 @@ OURS.add(ArrayList)
 
 
 def _refusal(what: str) -> UnsupportedError:
-    return UnsupportedError(f"A list {what} in a loop that also indexes it by run-time values. Use an array: "
-                            f"table = np.zeros((n, m)).")
+    return UnsupportedError(f"A list {what} in a loop that also indexes it by run-time values.",
+                            hint="Use an array: table = np.zeros((n, m)).", code="list-of-run-time-length")
 
 
 def _require_index(index: Any, length: int) -> None:

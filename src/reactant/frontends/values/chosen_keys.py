@@ -123,7 +123,8 @@ def put(value: Any, held: dict, key: Any) -> None:
         held[key] = value       # raises
         return
     current_trace().check(found.there, lambda: UnsupportedError(
-        "A dict gets a key that only the run knows. Put all keys in before, or use an array that the key indexes."))
+        "A dict gets a key that only the run knows.",
+        hint="Put all keys in before, or use an array that the key indexes.", code="keys-at-run-time"))
     chosen_items.put_one(value, held, found.keys, found.place.value())
 
 

@@ -156,8 +156,9 @@ def set_attr(inner: Callable) -> Callable:
                 and _is_one_of_several(owner, trace):
             if type(setter) is property and calls.convertible(setter.fset):
                 return inner(value, owner, attribute)
-            raise ControlFlowError(f"'{attribute}' of one of several objects is set by a {type(setter).__name__} that "
-                                   "compiled code does not follow, and only the run knows which object it is.")
+            raise ControlFlowError(f"'{attribute}' of one of several objects is set by a {type(setter).__name__} "
+                                   "that compiled code does not follow, and only the run knows which object it is.",
+                                   hint="Set a plain attribute.", code="one-of-several-objects")
         view = view_of(owner)
         before = attributes(owner).get(attribute, Unusable) if view is not None else Unusable
         inner(value, owner, attribute)
@@ -177,8 +178,9 @@ def del_attr(inner: Callable) -> Callable:
         if getattr(type(owner), "ag__one_of_several", False):
             return owner.ag__each(lambda x: ag__.del_attr(x, attribute))
         if trace is not None and _is_one_of_several(owner, trace):
-            raise ControlFlowError(f"del of an attribute ('{attribute}') of one of several objects, of which only the "
-                                   "run knows which one it is. Set it to a value that says it is not there.")
+            raise ControlFlowError(f"del of an attribute ('{attribute}') of one of several objects, of which only "
+                                   "the run knows which one it is.",
+                                   hint="Set it to a value that says it is not there.", code="one-of-several-objects")
         inner(owner, attribute)
     return del_attr
 

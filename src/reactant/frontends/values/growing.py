@@ -55,11 +55,9 @@ class Element(GuardedStorage):
         return Storage.read(self)
 
     def write(self, value: ir.Value) -> None:
-        raise refusal("of which an element is written in place")
+        raise refusal("element written")
 
 
-MADE_ANEW = "by objects that each turn makes, and that are no numbers or arrays"
-_SEEN = "by an array that other code sees (append a copy: x.copy())"
 
 
 class Grower(Changes):
@@ -108,12 +106,12 @@ class Grower(Changes):
     def learn(self, less: Grower) -> None:
         """Begin with what another one has found out that did less: it did not know the elements from before."""
         if self.tree is not None and not alike(self.tree, less.tree):
-            raise refusal("by elements of different structure")
+            raise refusal("structure")
         try:
             self.kinds = [kind if kind is None or other is None else joined(kind, other)
                           for kind, other in zip(self.kinds or less.kinds, less.kinds, strict=True)]
         except Mismatch as problem:
-            raise refusal(f"by {problem}") from None
+            raise refusal("kinds", problem=problem) from None
         self.tree, self.most, self.changed = self.tree or less.tree, less.most, True
         self.more()
 
@@ -271,17 +269,17 @@ class Grower(Changes):
             self.kinds = [_kind(part) for part in parts]
             return
         if not alike(self.tree, tree):
-            raise refusal("by elements of different structure")
+            raise refusal("structure")
         for position, (first, part) in enumerate(zip(leaves(self.tree), parts, strict=True)):
             kind, other = self.kinds[position], _kind(part)
             if kind is None or other is None:
                 if kind is not other or first.value is not part.value and first.value != part.value:
-                    raise refusal("by different objects that are no numbers or arrays")
+                    raise refusal("objects")
                 continue
             try:
                 wanted = joined(kind, other)
             except Mismatch as problem:
-                raise refusal(f"by {problem}") from None
+                raise refusal("kinds", problem=problem) from None
             if wanted != kind:
                 self.kinds[position], self.changed = wanted, True
 
@@ -289,15 +287,15 @@ class Grower(Changes):
         """Arrays that nobody else holds are rows from now on; of others it is noted whose they are. `top`: it is the
         element itself, not a part of it."""
         if type(tree) is Known and type(tree.value) is ArrayList:
-            raise refusal("by a list that the loop also writes into (append a copy: list(x))")
+            raise refusal("written list")
         if type(tree) is Known and not is_repeated(tree.value, self.loop):
-            raise refusal(MADE_ANEW)
+            raise refusal("made anew")
         if type(tree) is Node:
             if tree.kind not in ("tuple", "list"):
-                raise refusal(f"by objects of type {type(tree.original).__name__} under conditions")
+                raise refusal("objects of a class", kind=type(tree.original).__name__)
             alone = self.is_only_here(tree.original, top) and not element_copies.is_copy(tree)
             if not alone and (tree.kind == "list" or any(_is_array(leaf) for leaf in leaves(tree))):
-                raise refusal(f"by a {tree.kind} that other code sees, under conditions")
+                raise refusal("seen container", kind=tree.kind)
             for child in tree.children:
                 self.require_fresh(child, False)
         elif _is_array(tree) and not (self.is_only_here(tree.tensor, top) and _is_alone(tree.tensor)):
@@ -307,7 +305,7 @@ class Grower(Changes):
                     self.shown.append(memory)
                     return
                 if type(memory) is not Storage or tree.tensor.steps:
-                    raise refusal(_SEEN)
+                    raise refusal("seen array")
                 self.passed.append((memory, memory.version))
                 return
             self.held += [(root, root.version) for root in roots_of(tree.tensor.storage)]
@@ -320,11 +318,11 @@ class Grower(Changes):
         """The turn has been traced."""
         if any(root.version != version for root, version in self.held) \
                 or len({root for root, _ in self.held}) != len(self.held):
-            raise refusal("by an array that is written later (append a copy: x.copy())")
+            raise refusal("written later")
         while self.passed:
             memory, version = self.passed.pop()
             if memory.version != version or sys.getrefcount(memory) > 2:
-                raise refusal(_SEEN)
+                raise refusal("seen array")
 
     # -- memories
 
@@ -381,7 +379,7 @@ class Grower(Changes):
         """Only so much is set aside for what may not come."""
         total = sum(self.capacity * size(k.shape) * k.dtype.itemsize for k in self.kinds if k is not None)
         if total > MOST_BYTES:
-            raise refusal(f"under a condition that only the run knows, by up to {total / 2**30:.1f} GiB")
+            raise refusal("room", room=total / 2**30)
 
     # -- reading
 
@@ -413,7 +411,7 @@ class Grower(Changes):
     def begin_store(self, index: Any) -> None:
         self.begin_change()
         if isinstance(index, slice) or any(kind is None or kind.kind == ARRAY for kind in self.kinds):
-            raise refusal("of which elements that are no numbers get other values")
+            raise refusal("elements replaced")
 
     def how_many(self) -> ir.Value:
         return self.filled.read()
@@ -436,7 +434,7 @@ class Grower(Changes):
         return bool(found) if type(found) is list else found.has_elements()
 
     def __bool__(self) -> bool:
-        raise refusal("whose truth decides where only Python can")
+        raise refusal("truth")
 
     def as_array(self) -> Any:
         return self.view().as_array()
@@ -462,7 +460,7 @@ class Grower(Changes):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(list, name):
             raise AttributeError(f"'list' object has no attribute '{name}'")
-        raise refusal(f"and is changed by list.{name}")
+        raise refusal("method", name=f"list.{name}")
 
     # -- changes of all rows
 
@@ -512,7 +510,7 @@ class Grower(Changes):
     @staticmethod
     def given_to(name: str) -> ListError:
         """What C code says that needs a list."""
-        return refusal(f"and is changed by {name}")
+        return refusal("method", name=name)
 
     # -- elements
 
@@ -532,7 +530,7 @@ calls.OURS.add(Grower)
 
 
 def _refused(self: Grower, *operands: Any) -> Any:
-    raise refusal("with which the loop does more than to append, or read elements")
+    raise refusal("other use")
 
 
 for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge", "contains", "iter", "reversed"):
@@ -554,7 +552,7 @@ def _kind(part: Tree) -> Kind | None:
     try:
         return kind_of(part)
     except Mismatch as problem:
-        raise refusal(f"by {problem}") from None
+        raise refusal("kinds", problem=problem) from None
 
 
 # ---- how often, and who holds what ------------------------------------------------------------------------------

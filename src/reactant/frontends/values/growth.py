@@ -53,7 +53,7 @@ from reactant.frontends.session.holders import hidden_references, looks, referen
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import cells_of
 from reactant.frontends.values.array_lists import ArrayList
-from reactant.frontends.values.growing import MADE_ANEW, Grower
+from reactant.frontends.values.growing import Grower
 from reactant.frontends.values.repeated import is_repeated
 from reactant.frontends.values.run_time_lists import RunTimeList
 from reactant.ir import ops
@@ -310,7 +310,7 @@ class Growth(Carrier):
                 pairs.append((contents_tree(change.before), after))
         for before, after in pairs:
             if _mentions(after, self.growers) > _mentions(before, self.growers):
-                raise refusal("that gets another name or place")
+                raise refusal("renamed")
 
     # -- lists that grow under conditions
 
@@ -353,7 +353,7 @@ class Growth(Carrier):
                         return False
                     continue
             if name not in self.exclusive and self.lengths.get(name) is None:
-                raise refusal("under a condition that only the run knows, while other code sees it")
+                raise refusal("seen")
             grower.require_memory()
         return True
 
@@ -397,7 +397,7 @@ class Growth(Carrier):
         else:
             bad = bool({n for n, ends in loop.arrays.ends.items() if root in ends} & loop.arrays.in_place)
         if bad:
-            raise refusal("by an array that is written in place later (append a copy: x.copy())")
+            raise refusal("written later")
 
     def sources(self, root: Any, turn: int | None) -> list[Any]:
         """After the loop: the arrays that may be the same as an element that was appended in `turn` (None: in any)."""
@@ -483,9 +483,9 @@ class Growth(Carrier):
     def require_fresh(self, tree: Tree) -> None:
         if type(tree) is Node:
             if tree.kind == "maybe" or tree.kind != "tuple" and id(tree.original) in self.known:
-                raise refusal("by an object that other code sees")
+                raise refusal("seen object")
             if tree.kind in CONTAINERS and (identity.is_linked(tree.original) or self.begun_with(tree)):
-                raise refusal("by an object that a variable has held since a turn before")
+                raise refusal("held object")
             for child in tree.children:
                 self.require_fresh(child)
 
@@ -523,12 +523,12 @@ class Growth(Carrier):
         """How the elements of this part are made; a known value is the same in every turn."""
         if type(leaf) is Known:
             if type(leaf.value) is ArrayList:
-                raise refusal("by a list that the loop also writes into (append a copy: list(x))")
+                raise refusal("written list")
             if not is_repeated(leaf.value, self.loop):
-                raise refusal(MADE_ANEW)
+                raise refusal("made anew")
             return leaf.value
         if type(leaf) is not Held:
-            raise refusal("by something that has no value on some paths")
+            raise refusal("no value")
         tensor = leaf.tensor
         if tensor.kind != ARRAY:
             return Row(self.carried(leaf.value), None, tensor.kind)
@@ -545,7 +545,7 @@ class Growth(Carrier):
         """The array that a variable begins the turn with: in the first one, the array from before the loop."""
         entry = self.loop.entries[variable]
         if variable in self.loop.arrays.in_place or type(entry) is not Held or has_dynamic_steps(leaf.tensor):
-            raise refusal("by an array that is written in place later")
+            raise refusal("written later")
         first = entry.tensor if not leaf.tensor.steps else None
 
         def element(k: int, value: ir.Value) -> Tensor:
@@ -560,7 +560,7 @@ class Growth(Carrier):
             return leaf.tensor
         slot = self.loop.storage_slots.get(root)
         if slot is not None and self.branch.written.get(root, slot.body) != slot.body:
-            raise refusal("by parts of an array that the loop writes")
+            raise refusal("written parts")
         return Row(self.carried(leaf.value), lambda k, v: _guarded(name, [root], v))
 
     def made_row(self, name: str, leaf: Held, roots: set[Any]) -> Row:

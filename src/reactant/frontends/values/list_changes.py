@@ -147,7 +147,8 @@ class Changes(AbstractList):
         rows, count = self.content()
         if isinstance(index, slice):
             if index.step not in (None, 1):
-                raise UnsupportedError("Elements of a list of run-time length, deleted by a slice with a step.")
+                raise UnsupportedError("Elements of a list of run-time length, deleted by a slice with a step.",
+                                       hint="Build a new list in a loop.", code="list-of-run-time-length")
             low = ops.constant(0, np.int64) if index.start is None else within(index.start, count)
             high = count if index.stop is None else within(index.stop, count)
             high = ops.maximum(low, high)
@@ -200,11 +201,14 @@ class Changes(AbstractList):
     def sorted_rows(self, rows: Rows, count: ir.Value, key: Any, reverse: Any) -> Rows:
         """Stable, as Python sorts."""
         if is_tensor(reverse):
-            raise UnsupportedError("sort(reverse=...) by a value of the run.")
+            raise UnsupportedError("sort(reverse=...) by a value of the run.",
+                                   hint="Make it static, or reverse the list with `if`.",
+                                   code="list-of-run-time-length")
         columns, kinds = (rows, self.kinds) if key is None else self.keyed(key)
         if any(kind is not None and (kind.kind == ARRAY or kind.dtype.kind == "c") for kind in kinds):
-            raise UnsupportedError("A list of run-time length is sorted whose elements are no real numbers, or tuples "
-                                   "of such. Sort an array of keys: order = np.argsort(keys).")
+            raise UnsupportedError("A list of run-time length is sorted whose elements are no real numbers, or "
+                                   "tuples of such.", hint="Sort an array of keys: order = np.argsort(keys).",
+                                   code="list-of-run-time-length")
         if reverse:     # equal ones stay in their order
             rows, columns = ([row and reversed_rows(row, count) for row in each] for each in (rows, columns))
         behind = ops.convert(ops.not_(those_before(count, self.room)), np.int8)
@@ -216,7 +220,9 @@ class Changes(AbstractList):
         """What a function gives of each element."""
         found = Generated(self.view(), lambda item: ag__.call(key, item), None).listed()
         if not isinstance(found, Changes):
-            raise UnsupportedError("A list of run-time length is sorted by a key that is not a number of each element.")
+            raise UnsupportedError("A list of run-time length is sorted by a key that is not a number of each "
+                                   "element.", hint="Give a key that is a number: key=lambda row: row[0].",
+                                   code="list-of-run-time-length")
         rows = found.content()[0]
         return [row and padded(row, self.room) for row in rows], found.kinds
 
@@ -241,7 +247,8 @@ class Changes(AbstractList):
             if other is None:
                 return None
             if ARRAY in (kind.kind, other.kind):
-                raise UnsupportedError("Arrays in a list of run-time length are compared. Compare numbers.")
+                raise UnsupportedError("Arrays in a list of run-time length are compared.", hint="Compare numbers.",
+                                       code="list-of-run-time-length")
             whole = Tensor.of_value(row) == Tensor.of_value(value_of(part, other), other.kind)
             found = ops.and_(found, whole.value())
         return found
@@ -266,7 +273,8 @@ class Changes(AbstractList):
 
     def index(self, item: Any, *bounds: Any) -> Any:
         if bounds:
-            raise UnsupportedError("index() with bounds, of a list of run-time length.")
+            raise UnsupportedError("index() with bounds, of a list of run-time length.",
+                                   hint="Slice the list first, or loop over it.", code="list-of-run-time-length")
         place = self.place_of(item, f"{self.named}.index(x): x not in {self.named}")
         return python_number(place, (0, max(self.room - 1, 0)))
 

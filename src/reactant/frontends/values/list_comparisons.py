@@ -68,7 +68,8 @@ def _met(first: Any, second: Any) -> tuple[ir.Value, ir.Value | None, list[Any],
     both: list[Any] = [x if type(x) is RunTimeList else of_items(x, widest=True) for x in (first, second)]
     if None in both or not all(_is_comparable(x.tree) for x in both) or not same_structure(both[0].tree, both[1].tree):
         raise UnsupportedError("A list of run-time length is compared whose elements are no numbers or texts, or "
-                               "tuples of such, of one structure. Compare their elements in a loop.")
+                               "tuples of such, of one structure.", hint="Compare their elements in a loop.",
+                               code="list-of-run-time-length")
     room = min(x.room for x in both)
     lengths = [_length(x) for x in both]
     differ = ops.not_(_agreeing(*both, room))
@@ -101,7 +102,8 @@ def _agreeing(first: RunTimeList, second: RunTimeList, room: int) -> ir.Value:
             assert isinstance(a, Known) and isinstance(b, Known)
             found = ops.and_(found, ops.constant(bool(a.value == b.value), np.bool_, (room,)))
         elif ARRAY in (kind.kind, partner.kind):
-            raise UnsupportedError("Arrays in a list of run-time length are compared. Compare numbers.")
+            raise UnsupportedError("Arrays in a list of run-time length are compared.", hint="Compare numbers.",
+                                   code="list-of-run-time-length")
         else:
             equal = Tensor.of_value(padded(one, room)) == Tensor.of_value(padded(other, room))
             found = ops.and_(found, equal.value())

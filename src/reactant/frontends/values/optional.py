@@ -118,15 +118,15 @@ class MaybeNone(Abstract):
         self.ag__known()[key] = value
 
     def __bool__(self) -> bool:
-        raise ControlFlowError("Whether this variable is None is known only at run time: ask `is None` or "
-                               "`is not None`, not its truth.")
+        raise ControlFlowError("Whether this variable is None is known only at run time.",
+                               hint="Ask `is None` or `is not None`, not its truth.", code="maybe-none")
 
     def __eq__(self, other: object) -> Any:
         if not (_is_array(self.ag__value) or _is_array(other)):
             return self.ag__each(lambda x: ag__.Eq(x, other))
         if other is None:
-            raise ControlFlowError("Compare with None by `is None` or `is not None`: an array compares element by "
-                                   "element.")
+            raise ControlFlowError("An array is compared with None by == or !=, which compares element by element.",
+                                   hint="Compare with None by `is None` or `is not None`.", code="maybe-none")
         return self.ag__known() == certain(other)
 
     def __ne__(self, other: object) -> Any:
@@ -135,7 +135,7 @@ class MaybeNone(Abstract):
 
     def __hash__(self) -> int:
         raise ControlFlowError("A variable that is None on some paths is put into a set or a dict, or looked up in "
-                               "one. Ask `is None` before.")
+                               "one.", hint="Ask `is None` before.", code="maybe-none")
 
 
 def changing(x: Any, change: Callable[[Any], Any], value: Callable[[MaybeNone], Any] = MaybeNone.ag__known) -> Any:
@@ -166,9 +166,11 @@ def known_index(index: Any) -> Any:
 def present(item: Any) -> Any:
     """An element of a list of numbers: nothing in it may be None when the program runs."""
     if type(item) is MaybeNone:
-        return item.ag__known(lambda: UnsupportedError(
-            "A list that grows under conditions takes numbers: here it would take None, which a variable is on some "
-            "paths.", ""))
+        return item.ag__known(lambda: UnsupportedError("A list that grows under conditions takes numbers: here it "
+                                                       "would take None, which a variable is on some paths.",
+                                                       span=None,
+                                                       hint="Ask `is None` before the append, or append a number "
+                                                            "that says so.", code="maybe-none"))
     if type(item) is tuple and any([type(x) in (MaybeNone, tuple) for x in item]):
         parts = tuple(map(present, item))
         return item if all(a is b for a, b in zip(parts, item, strict=True)) else parts
@@ -214,7 +216,8 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"
 
 
 def _called(function: Any, arguments: tuple, keywords: dict) -> Any:
-    raise ControlFlowError("A variable that is None on some paths is called.")
+    raise ControlFlowError("A variable that is None on some paths is called.", hint="Ask `is None` before.",
+                           code="maybe-none")
 
 
 KINDS[MaybeNone] = _called

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ListTooLong, UnsupportedError
+from reactant.errors import ListTooLong, Reason, UnsupportedError
 from reactant.frontends.arrays.aliases import PerhapsAgain, Picked, Stood, roots_of
 from reactant.frontends.arrays.creation import side_by_side
 from reactant.frontends.arrays.dynamic import bounded
@@ -69,12 +69,14 @@ def _stacked(tree: Tree, columns: Iterator[Tensor]) -> Tensor:
     if type(tree) in (Held, Known):
         return next(columns)
     if type(tree) is not Node or tree.kind not in ("list", "tuple"):
-        raise UnsupportedError("An array of elements that are not numbers.")
+        raise UnsupportedError("An array of elements that are not numbers.",
+                               hint="Append numbers, arrays or tuples of one structure.",
+                               code="list-of-run-time-length")
     return np.stack([_stacked(child, columns) for child in tree.children], axis=1)
 
 
-_WRITTEN = ("This writes into an array that is, or was, an element of a list of which only the run knows the length, "
-            "and that is in several places. Write into a copy: x.copy().")
+_WRITTEN = Reason("This writes into an array that is, or was, an element of a list of which only the run knows the "
+                  "length, and that is in several places.", "Write into a copy: x.copy().", "one-of-several-arrays")
 
 
 class RunTimeList(Changes):
@@ -140,7 +142,7 @@ class RunTimeList(Changes):
     def shape(self) -> tuple[Any]:
         if self.region.closed:
             raise UnsupportedError("A list of run-time length is used outside of the loop or branch in which it was "
-                                   "made. Take what is needed of it there. " + _ADVICE)
+                                   "made.", hint="Take what is needed of it there.", code="list-of-run-time-length")
         return (self.filled + len(self.prefix) if self.prefix else self.filled,)
 
     def length(self) -> Any:
@@ -214,9 +216,13 @@ class RunTimeList(Changes):
         for item in self.prefix:
             part = list(leaves(capture(item)))
             if len(part) != len(self.kinds) or not isinstance(part[position], (Held, Known)):
-                raise UnsupportedError("A list of run-time length holds elements of different structure.")
+                raise UnsupportedError("A list of run-time length holds elements of different structure.",
+                                       hint="Append numbers, arrays or tuples of one structure.",
+                                       code="list-of-run-time-length")
             if _wider([kind], [part[position]]) != [kind]:
-                raise UnsupportedError("A list of run-time length holds elements of different kinds.")
+                raise UnsupportedError("A list of run-time length holds elements of different kinds.",
+                                       hint="Append numbers, arrays or tuples of one structure.",
+                                       code="list-of-run-time-length")
             value = value_of(part[position], kind)
             values.append(ops.reshape(value, (1, *kind.shape)))
         grown = ops.convert(straightened(rows.read(), self.head), kind.dtype)
@@ -225,7 +231,9 @@ class RunTimeList(Changes):
     def as_array(self) -> Bounded:
         """What `np.array` makes of it."""
         if any(kind is None for kind in self.kinds):
-            raise UnsupportedError("An array of elements that are not numbers.")
+            raise UnsupportedError("An array of elements that are not numbers.",
+                                   hint="Append numbers, arrays or tuples of one structure.",
+                                   code="list-of-run-time-length")
         frame = _stacked(self.tree, iter([self.column(k) for k in range(len(self.kinds))]))
         total = self.length()
         extent = Range(0, bounded.as_number(total if type(total) is int else total.value()))
@@ -235,7 +243,8 @@ class RunTimeList(Changes):
         """A slice."""
         step = 1 if index.step is None else index.step
         if type(step) is not int or step not in (1, -1) or step < 0 and (index.start, index.stop) != (None, None):
-            raise UnsupportedError("A slice of a list of run-time length with a step. " + _ADVICE)
+            raise UnsupportedError("A slice of a list of run-time length with a step.", hint=_ADVICE,
+                                   code="list-of-run-time-length")
         rows, count = self.content()
         element_copies.share(self)
         if step < 0:
@@ -299,7 +308,8 @@ class RunTimeList(Changes):
         identity.about_to_change(self)
         if self.region is not current_trace().region:
             error = BranchChangesList("A list of run-time length changes in a branch, or in a loop, after the loop "
-                                      "that it has grown in, where others may know it. " + _ADVICE)
+                                      "that it has grown in, where others may know it.", hint=_ADVICE,
+                                      code="list-of-run-time-length")
             needs_grower(self, error)
             raise error
 
@@ -321,14 +331,16 @@ class RunTimeList(Changes):
 
     def begin_store(self, index: Any) -> None:
         if isinstance(index, slice):
-            raise UnsupportedError("A slice of a list of run-time length gets other elements. " + _ADVICE)
+            raise UnsupportedError("A slice of a list of run-time length gets other elements.", hint=_ADVICE,
+                                   code="list-of-run-time-length")
 
     def store(self, place: Any, item: Any) -> None:
         """The rows are memories of its own, which control flow carries."""
         tree = capture(item)
         identity.about_to_change(self)
         if not self.takes(tree):
-            raise UnsupportedError("A list of run-time length gets an element of another kind. " + _ADVICE)
+            raise UnsupportedError("A list of run-time length gets an element of another kind.", hint=_ADVICE,
+                                   code="list-of-run-time-length")
         if self.prefix or self.head is not None:
             self.begin_change()
             self.replace(*self.content())
@@ -356,7 +368,7 @@ class RunTimeList(Changes):
         """One row more."""
         parts = list(leaves(tree))
         if not self.takes(tree):
-            raise refusal("that has a run-time length, outside of a loop, by an element of another kind")
+            raise refusal("outside of a loop")
         rows, count = self.content()
         if place is not None and self.maxlen is not None:
             require(ops.compare(count, self.maxlen, "LT"), IndexError, "deque already at its maximum size")
@@ -398,7 +410,8 @@ class RunTimeList(Changes):
 
     def __mul__(self, times: Any) -> RunTimeList:
         if type(times) is not int or times < 1:
-            raise UnsupportedError(f"A list of run-time length times {times}. " + _ADVICE)
+            raise UnsupportedError(f"A list of run-time length times {times}.", hint=_ADVICE,
+                                   code="list-of-run-time-length")
         found = self.copy()
         for _ in range(times - 1):
             found = found + self
@@ -433,7 +446,8 @@ class RunTimeList(Changes):
     def alike(self, other: Any) -> RunTimeList | None:
         """Another list in rows, with elements of the kinds of this one; None where it is empty."""
         if self.stands_for is deque:
-            raise UnsupportedError("Deques of run-time length are joined. Append the elements of one in a loop.")
+            raise UnsupportedError("Deques of run-time length are joined.",
+                                   hint="Append the elements of one in a loop.", code="list-of-run-time-length")
         found = _rows_of(other) if type(other) is list and other else other
         if not isinstance(found, (list, RunTimeList)) or self.stands_for is not list:
             raise TypeError(f"can only concatenate list (not \"{type(other).__name__}\") to list")
@@ -442,8 +456,8 @@ class RunTimeList(Changes):
         if type(found) is not RunTimeList or not alike(self.tree, found.tree) or any(
                 a is None or b is None or (a.kind == ARRAY, a.dtype, a.shape) != (b.kind == ARRAY, b.dtype, b.shape)
                 for a, b in zip(self.kinds, found.kinds, strict=True)):
-            raise UnsupportedError("Two lists with elements of different kinds are joined, of which only the run knows "
-                                   "how long they are. " + _ADVICE)
+            raise UnsupportedError("Two lists with elements of different kinds are joined, of which only the run "
+                                   "knows how long they are.", hint=_ADVICE, code="list-of-run-time-length")
         return found
 
     # -- builtins
@@ -483,7 +497,8 @@ class RunTimeList(Changes):
     def reduced(self, function: Callable) -> Any:
         """A reduction over numbers or arrays."""
         if type(self.tree) not in (Held, Known) or function is not np.sum and self.kinds[0] and self.kinds[0].shape:
-            raise UnsupportedError("This list of run-time length holds no numbers. " + _ADVICE)
+            raise UnsupportedError("This list of run-time length holds no numbers.", hint=_ADVICE,
+                                   code="list-of-run-time-length")
         found = function(self.as_array(), axis=0)
         python = self.kinds[0] is not None and self.kinds[0].kind == PYTHON
         return Tensor.of_value(bounded.wrap(found).value(), PYTHON) if python else found
@@ -507,22 +522,25 @@ class RunTimeList(Changes):
     # -- what cannot be
 
     def __repr__(self) -> str:
-        raise UnsupportedError("The text of this list. " + _ADVICE)
+        raise UnsupportedError("The text of this list.", hint=_ADVICE, code="list-of-run-time-length")
 
     def __len__(self) -> int:
-        raise UnsupportedError("The length of this list is needed while compiling. " + _ADVICE)
+        raise UnsupportedError("The length of this list is needed while compiling.", hint=_ADVICE,
+                               code="list-of-run-time-length")
 
     def __iter__(self) -> Iterator:
-        raise UnsupportedError("Iterating over this list where it cannot become a loop. " + _ADVICE)
+        raise UnsupportedError("Iterating over this list where it cannot become a loop.", hint=_ADVICE,
+                               code="list-of-run-time-length")
 
     def __bool__(self) -> bool:
-        raise UnsupportedError("The truth of this list: write len(items) > 0. " + _ADVICE)
+        raise UnsupportedError("The truth of this list.", hint="Write len(items) > 0.", code="list-of-run-time-length")
 
     def __getattr__(self, name: str) -> Any:
         kind = self.stands_for.__name__
         if name.startswith("__") or not hasattr(self.stands_for, name):
             raise AttributeError(f"'{kind}' object has no attribute '{name}'")
-        raise UnsupportedError(f"{kind}.{name} of a {kind} of run-time length. {_ADVICE}")
+        raise UnsupportedError(f"{kind}.{name} of a {kind} of run-time length.", hint=_ADVICE,
+                               code="list-of-run-time-length")
 
 
 SNAPSHOTS[RunTimeList] = lambda value, inside: RunTimeList.as_node(value)
@@ -585,8 +603,8 @@ class RowsKey:
 def too_long(capacity: int) -> Callable[[], ListTooLong]:
     """The error of a program that then runs again with more room: what it says is kept until it has had enough."""
     current_trace().may_repeat = True
-    return lambda: ListTooLong(f"A list gets longer than the {capacity} elements that compiled code has set aside for "
-                               f"it. Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
+    return lambda: ListTooLong(f"A list gets longer than the {capacity} elements that compiled code has set aside "
+                               "for it.", hint=f"Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
 
 
 MOST_STACKED = 1 << 20
@@ -632,8 +650,8 @@ def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) ->
 def _rows_of(items: list) -> RunTimeList:
     found = of_items(items)
     if found is None:
-        raise UnsupportedError("A list of run-time length is joined with one whose elements are no numbers, or tuples "
-                               "of such, of one structure. " + _ADVICE)
+        raise UnsupportedError("A list of run-time length is joined with one whose elements are no numbers, or "
+                               "tuples of such, of one structure.", hint=_ADVICE, code="list-of-run-time-length")
     return found
 
 

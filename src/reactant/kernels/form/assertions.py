@@ -20,6 +20,8 @@ ATTRIBUTES = "nounwind memory(inaccessiblemem: readwrite)"
 class KernelFailure(ReactantError, AssertionError):
     """An assertion of a kernel does not hold, or a thread raises an exception; names the kernel's line."""
 
+    code = "kernel-assertion"
+
 
 RUN_TIME_ERRORS[MARK] = KernelFailure
 

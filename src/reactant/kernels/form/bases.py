@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
-from reactant.kernels.form.form import line_of
+from reactant.errors import UnsupportedError, in_kernel
+from reactant.kernels.form.form import span_of
 from reactant.kernels.form.rebuild import argument_attributes, blocks_of, edges, terminator_of
 from reactant.support.records import dataclass
 
@@ -96,8 +96,7 @@ class Bases:
         self.choose()
 
     def unsupported(self, op: ir.Operation, what: str) -> UnsupportedError:
-        place = line_of(op)
-        return UnsupportedError(f"{what}{f'{chr(10)}  at {place}' if place else ''}")
+        return in_kernel(what, hint="Index arrays by whole elements.", code="kernel-memory-access", span=span_of(op))
 
     # -- where pointers point
 

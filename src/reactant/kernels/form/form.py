@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, Span
 from reactant.ir.locations import file_and_line
 
 CALLS = {
@@ -96,7 +96,8 @@ def kernel_of(module: ir.Module) -> ir.Operation:
     for op in module.body.operations:
         if op.operation.name == "func.func" and op.attributes["sym_name"].value == "kernel":
             return op.operation
-    raise ReactantError("The module holds no function @kernel.")
+    raise ReactantError("The module holds no function @kernel.",
+                        hint="The form of kernels is described in docs/kernels.md.", code="not-interpretable")
 
 
 def launch_of(module: ir.Module) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
@@ -111,6 +112,12 @@ def line_of(op: ir.Operation) -> str:
     """`file:line` of the kernel's source that op came from, or nothing: "-" is MLIR's name for the text it parsed."""
     found = file_and_line(op.location)
     return f"{found[0]}:{found[1]}" if found and found[0] != "-" else ""
+
+
+def span_of(op: ir.Operation) -> Span | None:
+    """The line of the kernel's source that op came from."""
+    found = file_and_line(op.location)
+    return Span.at(found) if found and found[0] != "-" else None
 
 
 def violations(module: ir.Module) -> list[str]:

@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
 from reactant.kernels.form.assertions import KernelFailure
-from reactant.kernels.form.form import kernel_of, launch_of, line_of
+from reactant.kernels.form.form import kernel_of, launch_of, line_of, span_of
 from reactant.kernels.form.interpret_operations import EXPRESSIONS, HELPERS, rounded, unsigned, width_of, wrapped
 
 SPECIAL_DTYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_}
@@ -27,6 +27,9 @@ SPECIAL_DTYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float
 
 class OutOfBounds(ReactantError, IndexError):
     """A thread accesses memory outside its buffer; names the kernel's line."""
+
+    code = "kernel-out-of-bounds"
+    hint = "Launch fewer threads, or guard the access (if i < n)."
 
 
 def run(module: ir.Module, arguments: Sequence[Any], *, order: str = "forward", uninitialised: float = 0,
@@ -46,7 +49,9 @@ def run(module: ir.Module, arguments: Sequence[Any], *, order: str = "forward", 
         if isinstance(parameter.type, ir.MemRefType):
             view = argument.reshape(-1).view(numpy_type(parameter.type.element_type))
             if argument.size and not np.shares_memory(view, argument):
-                raise ReactantError("The interpreter needs contiguous arrays.")
+                raise ReactantError("The interpreter needs contiguous arrays.",
+                                    hint="The form of kernels is described in docs/kernels.md.",
+                                    code="not-interpretable")
             memory = view.tolist()
             views.append((view, memory))
             values.append(memory)
@@ -148,7 +153,8 @@ class Program:
             result = str(op.results[0].type)
             self.emit(f"{self.name(op.results[0])} = {EXPRESSIONS[op.name](op, operands, kind, result)}")
         else:
-            raise ReactantError(f"The interpreter does not know {op.name}. {line_of(op)}".strip())
+            raise ReactantError(f"The interpreter does not know {op.name}.", code="not-interpretable",
+                                span=span_of(op))
 
     def inner(self, block: ir.Block) -> None:
         before = len(self.lines)
@@ -306,7 +312,8 @@ class Program:
 
     def op_func_return(self, op: ir.Operation) -> None:
         if len(op.operands):
-            raise ReactantError("A kernel returns nothing.")
+            raise ReactantError("A kernel returns nothing.",
+                                hint="The form of kernels is described in docs/kernels.md.", code="not-interpretable")
 
     # -- meetings
 
@@ -337,7 +344,8 @@ class Program:
             kind = str(op.results[0].type)
             self.emit(f"{targets[0]} = {rounded(f'c_{callee.removesuffix(chr(102))}({chr(44).join(operands)})', kind)}")
         else:
-            raise ReactantError(f"The interpreter does not know the function {callee}. {line_of(op)}".strip())
+            raise ReactantError(f"The interpreter does not know the function {callee}.",
+                                code="not-interpretable", span=span_of(op))
 
 
 def _failed(message: str) -> None:
@@ -414,10 +422,13 @@ class Launch:
                 del waiting[key]
             self.steps -= len(answers)
             if self.steps < 0:
-                raise ReactantError("The interpreted kernel does not end.")
+                raise ReactantError("The interpreted kernel does not end.",
+                                    hint="The form of kernels is described in docs/kernels.md.",
+                                    code="not-interpretable")
         if waiting:
             places = sorted({self.program.places[request[1][-1]] for request in waiting.values()})
-            raise ReactantError(f"Threads wait for each other at different barriers: {', '.join(places)}")
+            raise ReactantError(f"Threads wait for each other at different barriers: {', '.join(places)}",
+                                hint="Let all threads of a block reach the same barriers.", code="kernel-barriers")
 
     def resolve(self, waiting: dict[tuple[Any, int], tuple]) -> dict[tuple[Any, int], Any]:
         """Answers for everyone who may go on: warps first, then blocks, then the grid."""

@@ -23,6 +23,9 @@ from reactant.support.records import dataclass
 class KernelArgumentError(ReactantError, TypeError):
     """An argument of a launch that the kernel's signature does not take."""
 
+    code = "kernel-argument"
+    hint = "Give what the kernel declares; docs/kernels.md says what arguments may be."
+
 
 @dataclass(frozen=True)
 class ArrayArgument:

@@ -29,6 +29,9 @@ MAX_SHARED = 227 * 1024
 class LaunchError(ReactantError, ValueError):
     """A grid, a block or a shared-memory size that no GPU can launch."""
 
+    code = "kernel-launch"
+    hint = "Choose a grid and blocks within the limits of GPUs: kernel[blocks, threads](...)."
+
 
 class WayIn(Protocol):
     """A kernel as one of the ways in has it."""
@@ -52,15 +55,13 @@ def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) 
         raise LaunchError(f"The kernel '{name}' is launched with grid {grid} and block {block}: sizes are 1 or more.")
     if threads > MAX_THREADS or block[2] > 64:
         raise LaunchError(f"The kernel '{name}' is launched with blocks of {block[0]}x{block[1]}x{block[2]} = "
-                          f"{threads} "
-                          f"threads; a block has at most {MAX_THREADS}, and at most 64 in z.")
+                          f"{threads} threads; a block has at most {MAX_THREADS}, and at most 64 in z.")
     if grid[0] > 2**31 - 1 or grid[1] > 65535 or grid[2] > 65535:
         raise LaunchError(f"The kernel '{name}' is launched with grid {grid}; the limits are (2147483647, 65535, "
-                          f"65535).")
+                          "65535).")
     if not 0 <= dynamic_shared <= MAX_SHARED:
         raise LaunchError(f"The kernel '{name}' is launched with {dynamic_shared} bytes of dynamic shared memory; a "
-                          f"block "
-                          f"has at most {MAX_SHARED}.")
+                          f"block has at most {MAX_SHARED}.")
 
 
 def build(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer, ...], scalars: tuple[Scalar, ...],

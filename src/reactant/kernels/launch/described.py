@@ -195,15 +195,16 @@ class Described:
         for i, first in enumerate(arrays):
             for second in arrays[i + 1:]:
                 if np.may_share_memory(first, second):
-                    raise UnsupportedError("Two arguments of the kernel lie in one memory that NumPy does not know as "
-                                           "one array. Make both views of one array.")
+                    raise UnsupportedError("Two arguments of the kernel lie in one memory that NumPy does not know "
+                                           "as one array.", hint="Make both views of one array.",
+                                           code="kernel-arguments-alias")
 
 
 def _owner(x: np.ndarray) -> np.ndarray:
     """The array whose memory `x` shows."""
     if not x.dtype.isnative:
-        raise KernelArgumentError(f"Arrays of dtype {x.dtype} have the bytes of their elements swapped. Pass "
-                                  f"x.astype(x.dtype.newbyteorder('=')).")
+        raise KernelArgumentError(f"Arrays of dtype {x.dtype} have the bytes of their elements swapped.",
+                                  hint="Pass x.astype(x.dtype.newbyteorder('=')).")
     while isinstance(base := _behind(x), np.ndarray) and _is_plain(base.dtype):
         x = base
     return x if type(x) is np.ndarray else x.view(np.ndarray)
@@ -235,7 +236,8 @@ def _memory(owner: np.ndarray) -> np.ndarray:
         if not flat.flags.c_contiguous:
             low, high = np.lib.array_utils.byte_bounds(flat)
             if (high - low) % flat.itemsize:
-                raise UnsupportedError("An argument of the kernel has strides that are no multiple of its item size.")
+                raise UnsupportedError("An argument of the kernel has strides that are no multiple of its item size.",
+                                       code="kernel-argument")
             flat = np.lib.stride_tricks.as_strided(flat, ((high - low) // flat.itemsize,), (flat.itemsize,))
     if flat.dtype.kind == "V" and flat.dtype.fields:
         return flat.reshape(-1).view(plain(flat.dtype)[0])

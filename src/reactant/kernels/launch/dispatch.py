@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 
 from reactant import native
 from reactant.differentiate.declare import NATIVE_CALLS, NATIVE_FORMS
-from reactant.errors import ReactantError, UnsupportedError, where
+from reactant.errors import ReactantError, Reason, Related, UnsupportedError, in_kernel
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, dtype_of, shape_of
@@ -76,14 +76,14 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
             return _tensor(record, members)
         if place != "cuda" or path == "tensor":
             raise
-        return _ptx(record, (_said(error),))
+        return _ptx(record, (error.in_one_line(),))
     if guarded:
         return _native(record, checks.add_bounds_checks(structured, record.name), ("its integers change",))
     if check:
         if path == "tensor":
-            raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code: leave out "
-                                   f"lower=\"tensor\" or check=True. Tensor programs are checked when they are "
-                                   f"compiled.")
+            raise UnsupportedError(f"The kernel '{record.name}' is checked at run time only as native code.",
+                                   hint="Leave out lower=\"tensor\" or check=True. Tensor programs are checked when "
+                                        "they are compiled.", code="kernel-launch")
         return _native(record, checks.add_bounds_checks(structured, record.name), ("check=True asks for it",))
     unraised = _ptx if place == "cuda" else functools.partial(_native, module=structured)
     if path == "native":
@@ -92,11 +92,12 @@ def lower(record: KernelRecord, path: str = "auto", check: bool = False, differe
         raised = _raised(record, structured)
     except tensors.NotRaised as error:
         if path == "tensor":
-            others = "".join(f"\n  also {reason}" for reason in tensors.reasons(structured)[1:])
-            raise UnsupportedError(f"The kernel '{record.name}' is no tensor program: {error.reason}."
-                                   f"{f' At {error.line}.' if error.line else ''} With lower=\"auto\" it "
-                                   f"{'runs as itself' if place == 'cuda' else 'is compiled for the CPU'}."
-                                   f"{others}") from None
+            others = tuple(Related(f"also {reason}") for reason in tensors.reasons(structured)[1:])
+            otherwise = "runs as itself" if place == "cuda" else "is compiled for the CPU"
+            made = in_kernel(f"The kernel '{record.name}' is no tensor program: {error.why}.",
+                             hint=f"With lower=\"auto\" it {otherwise}.", code="kernel-not-tensors", span=error.span)
+            made.related += others
+            raise made from None
         if place not in ("cpu", "cuda"):
             raise _only_on_cpu(record.name, place, f"it is no tensor program: {error.brief()}") from None
         return dataclasses.replace(unraised(record, reasons=(error.brief(),)),
@@ -167,9 +168,9 @@ def place_of(target: str | None = None) -> str:
 
 def _only_on_cpu(name: str, platform: str, why: str) -> UnsupportedError:
     return UnsupportedError(f"The kernel '{name}' would have to be native code ({why}), which runs on CPUs, not on "
-                            f"{'the ' if platform != 'cuda' else 'a '}{'GPU' if platform == 'cuda' else platform}. "
-                            f"Run this function inside `with jax.default_device(jax.devices(\"cpu\")[0])`, "
-                            f"or launch the kernel there by its own compiler.")
+                            f"{'the ' if platform != 'cuda' else 'a '}{'GPU' if platform == 'cuda' else platform}.",
+                            hint="Run this function inside `with jax.default_device(jax.devices(\"cpu\")[0])`, or "
+                                 "launch the kernel there by its own compiler.", code="needs-cpu")
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------
@@ -242,16 +243,11 @@ def is_argument(value: ir.Value) -> bool:
     return bool(made.owner.operation.name == "func.func")
 
 
-def _no_derivative(record: KernelRecord, reasons: tuple[str, ...]) -> str:
+def _no_derivative(record: KernelRecord, reasons: tuple[str, ...]) -> Reason:
     place = f" (at {record.source}:{record.line})" if record.source and record.line else ""
-    return (f"The kernel '{record.name}'{place} is native code in this program ({'; '.join(reasons)}), and native "
-            f"code has no derivative: leave lower= and check= out, change what keeps it from being a tensor program, "
-            f"or give its derivative with reactant.custom_derivative.")
-
-
-def _said(error: UnsupportedError) -> str:
-    """What an error says, without the place in the user's program."""
-    return str(error).removesuffix(where())
+    return Reason(f"The kernel '{record.name}'{place} is native code in this program ({'; '.join(reasons)}), and "
+                  f"native code has no derivative.", "Leave lower= and check= out, change what keeps it from being a "
+                  "tensor program, or give its derivative with reactant.custom_derivative.", "not-differentiable")
 
 
 def _ptx(record: KernelRecord, reasons: tuple[str, ...],
@@ -260,7 +256,8 @@ def _ptx(record: KernelRecord, reasons: tuple[str, ...],
     try:
         kernel = ptx.compile_kernel(record)
     except UnsupportedError as error:
-        raise UnsupportedError(f"{_said(error)} It is no tensor program: {'; '.join(reasons)}.") from None
+        error.related += tuple(Related(f"it is no tensor program: {reason}") for reason in reasons)
+        raise
 
     @functools.cache
     def on_cpu() -> Lowering:

@@ -76,7 +76,7 @@ class Launchable:
         """grid, block, and optionally a stream (of no meaning here) and bytes of dynamic shared memory."""
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise LaunchError(f"A launch is {self.__name__}[grid, block](arguments) or {self.__name__}[grid, block, "
-                              f"stream, bytes of shared memory](arguments).")
+                              "stream, bytes of shared memory](arguments).")
         return self.configure(*configuration)
 
     def configure(self, grid: Any, block: Any, stream: Any = 0, shared: Any = 0) -> Configured:

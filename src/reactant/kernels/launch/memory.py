@@ -138,7 +138,8 @@ def _members(records: Records, offset: int = 0) -> list[tuple[Field, Tensor]]:
         if isinstance(held, Records):
             if kind.shape:
                 raise UnsupportedError(f"The field '{name}' is an array of structs in a struct, which kernels in "
-                                       f"compiled functions do not take. Launch the kernel alone.")
+                                       "compiled functions do not take.", hint="Launch the kernel alone.",
+                                       code="kernel-memory-access")
             found += _members(held, offset + place)
         else:
             found.append((Field(name, offset + place, kind.base, int(np.prod(kind.shape, dtype=np.int64))),
@@ -281,12 +282,12 @@ class _Binder:
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
         if getattr(type(x), "partial", False):
-            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides. Pass a slice "
-                                      f"whose length is known ({name}[i:i + 8]), or the whole array and the index as "
-                                      f"a number.")
+            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides.",
+                                      hint=f"Pass a slice whose length is known ({name}[i:i + 8]), or the whole "
+                                           "array and the index as a number.")
         if x is None or isinstance(x, (str, bytes, dict)):
-            raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}. Kernels take arrays and "
-                                      f"numbers.")
+            raise KernelArgumentError(f"The argument '{name}' is a {type(x).__name__}.",
+                                      hint="Kernels take arrays and numbers.")
         if not is_tensor(x) and isinstance(x, np.generic):
             return NumberArgument(x.dtype, x)
         if not is_tensor(x) and isinstance(x, (bool, int, float, complex)):
@@ -300,7 +301,8 @@ class _Binder:
         whole = x.whole
         if x.place is None or whole.place is None:
             raise KernelArgumentError(f"The argument '{name}' is a part of a structured array that only the run "
-                                      f"decides. Pass the whole array and the index as a number.")
+                                      "decides.", hint="Pass the whole array and the index as a number.",
+                                      code="kernel-memory-access")
         if whole not in self._memories:
             self._memories[whole] = len(self.binding.memories)
             self.binding.memories.append(RecordMemory(whole, self._unique(name)))
@@ -315,9 +317,9 @@ class _Binder:
         if isinstance(x, Records) and x.part is not None and x.part[0].place is not None:
             return self.element(*x.part, name)
         if isinstance(x, Records):
-            raise UnsupportedError(
-                f"The kernel writes into the struct '{name}', which is a copy in compiled code. Pass the structured "
-                f"array that it is an element of to the compiled function, and a[i] to the kernel.")
+            raise UnsupportedError(f"The kernel writes into the struct '{name}', which is a copy in compiled code.",
+                                   hint="Pass the structured array that it is an element of to the compiled "
+                                        "function, and a[i] to the kernel.", code="kernel-memory-access")
         raise StructChanged(self.changed)
 
     def element(self, whole: Records, index: tuple, name: str) -> Argument:
@@ -408,9 +410,10 @@ class _Binder:
         for i, first in enumerate(memories):
             for second in memories[i + 1:]:
                 if any(roots_of(a) & roots_of(b) for a in first.storages for b in second.storages):
-                    raise UnsupportedError(
-                        f"The arguments '{first.name}' and '{second.name}' of the kernel may be the same array, which "
-                        f"only the run decides. Pass a copy of the one that the kernel only reads.")
+                    raise UnsupportedError(f"The arguments '{first.name}' and '{second.name}' of the kernel may be "
+                                           "the same array, which only the run decides.",
+                                           hint="Pass a copy of the one that the kernel only reads.",
+                                           code="kernel-arguments-alias")
 
 
 def _memory(base: Tensor, name: str) -> Memory:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Any
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Span, UnsupportedError, in_kernel
 from reactant.kernels.form import assertions
 from reactant.kernels.llvm_ir import assembly, device_library
 from reactant.kernels.llvm_ir.device_library import Declared, Dim3
@@ -117,7 +117,8 @@ def read_module(source: str | bytes) -> str:
     try:
         return str(llvm().parse_bitcode(source))
     except RuntimeError as error:
-        raise UnsupportedError(f"LLVM does not accept this bitcode: {error}") from error
+        raise UnsupportedError(f"LLVM does not accept this bitcode: {error}",
+                               hint="Check the source with its own compiler.", code="kernel-code") from error
 
 
 def parsed(text: str) -> Any:
@@ -127,7 +128,8 @@ def parsed(text: str) -> Any:
         module = binding.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise UnsupportedError(f"LLVM does not accept this kernel's code: {error}") from error
+        raise UnsupportedError(f"LLVM does not accept this kernel's code: {error}",
+                               hint="Check the source with its own compiler.", code="kernel-code") from error
     return module
 
 
@@ -432,28 +434,29 @@ def refuse_unknown(text: str, entry: str) -> None:
     defined = set(re.findall(r'^define [^@\n]*@"?([\w.$-]+)"?\(', text, re.MULTILINE)) - {entry}
     for line in text.splitlines():
         if " asm " in line and "call" in line:
-            raise UnsupportedError(f"The kernel holds inline assembly{at_line(text, line)} that is not known"
-                                   f"{assembly.why_not(line)}. Write it in CUDA C++ or C.")
+            raise in_kernel(f"The kernel holds inline assembly that is not known{assembly.why_not(line)}.",
+                            hint="Write it in CUDA C++ or C.", code="kernel-instruction", span=span_of(text, line))
         found = re.search(r"\b(?:call|invoke) .*?(@(\"[^\"]+\"|[\w.$-]+)|%[\w.\"]+)\(", line)
         if not found or line.startswith(("declare", "define", "!")):
             continue
         name = (found[2] or "").strip('"')
         if not name:
-            raise UnsupportedError(f"The kernel calls a function through a pointer{at_line(text, line)}, which is not "
-                                   f"known when it is compiled.")
+            raise in_kernel("The kernel calls a function through a pointer, which is not known when it is compiled.",
+                            hint="Call functions by name, or choose with a switch.", code="kernel-instruction",
+                            span=span_of(text, line))
         if name in defined:
-            raise UnsupportedError(f"The device function '{name}' calls itself{at_line(text, line)}: recursion is not "
-                                   f"supported in kernels. Write it as a loop.")
+            raise in_kernel(f"The device function '{name}' calls itself: recursion is not supported in kernels.",
+                            hint="Write it as a loop.", code="kernel-instruction", span=span_of(text, line))
         if not _ALLOWED.match(name) and device_library.attributes(name) is None:
             no_body = "It has no body: define it in the kernel's file, or use one of CUDA's own functions."
             why = _REASONS.get(name, _ROUNDED if re.search(r"_r[dzu]$", name) else no_body)
-            raise UnsupportedError(f"The kernel calls '{name}'{at_line(text, line)}. {why}")
+            raise in_kernel(f"The kernel calls '{name}', which is not known.", hint=why, code="kernel-instruction",
+                            span=span_of(text, line))
 
 
-def at_line(text: str, instruction: str) -> str:
-    """" at file:line" of an instruction's debug location, or nothing."""
-    place = source_of(text, instruction)
-    return f" at {place[0]}:{place[1]}" if place else ""
+def span_of(text: str, instruction: str) -> Span | None:
+    """The line of an instruction's debug location."""
+    return Span.at(source_of(text, instruction))
 
 
 def source_of(text: str, instruction: str) -> tuple[str, int] | None:
@@ -491,7 +494,8 @@ def parameter_names(text: str, entry: str) -> list[str]:
 def _parameters(text: str, entry: str) -> list[str]:
     head = re.search(rf'^define [^\n]*@{re.escape(quoted(entry))}\((.*)\)[^()]*\{{$', text, re.MULTILINE)
     if head is None:
-        raise UnsupportedError(f"There is no function '{entry}' in the module.")
+        raise UnsupportedError(f"There is no function '{entry}' in the module.",
+                               hint="Name a function of the module; C++ names need extern \"C\".", code="kernel-code")
     return split_arguments(head[1])
 
 

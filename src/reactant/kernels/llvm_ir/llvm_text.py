@@ -129,7 +129,8 @@ class Tokens:
         while position < len(text):
             match = TOKEN.match(text, position)
             if not match:
-                raise ReactantError(f"Cannot read this LLVM IR: {text}")
+                raise ReactantError(f"Cannot read this LLVM IR: {text}",
+                                    hint="Check the source with its own compiler.", code="kernel-code")
             self.items.append((match.lastgroup or "", match[match.lastgroup or 0]))
             position = match.end()
 
@@ -149,7 +150,8 @@ class Tokens:
 
     def expect(self, word: str) -> None:
         if not self.take(word):
-            raise ReactantError(f"Cannot read this LLVM IR (expected {word!r} near {self.peek()!r}): {self.text}")
+            raise ReactantError(f"Cannot read this LLVM IR (expected {word!r} near {self.peek()!r}): {self.text}",
+                                hint="Check the source with its own compiler.", code="kernel-code")
 
     def skip_group(self) -> None:
         """Consume a group in parentheses."""
@@ -480,7 +482,8 @@ def read_plain(tokens: Tokens, made: Instruction) -> None:
             if tokens.peek() in ("align",):
                 break
     elif made.opcode not in ("unreachable", "fence"):
-        raise ReactantError(f"LLVM instruction {made.opcode} is not supported in kernels: {made.text}")
+        raise ReactantError(f"LLVM instruction {made.opcode} is not supported in kernels: {made.text}",
+                            hint="Check the source with its own compiler.", code="kernel-code")
 
 
 def ordering(word: str) -> bool:

@@ -71,7 +71,8 @@ class Type:
         if self.kind == "ptr":
             return f"!llvm.ptr<{self.count}>" if self.count else "!llvm.ptr"
         if self.kind not in MLIR_OF_FLOAT:
-            raise ReactantError(f"Values of LLVM type {self.kind} have no counterpart in compiled kernels.")
+            raise ReactantError(f"Values of LLVM type {self.kind} have no counterpart in compiled kernels.",
+                                hint="Check the source with its own compiler.", code="kernel-code")
         return MLIR_OF_FLOAT[self.kind]
 
 

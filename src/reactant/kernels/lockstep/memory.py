@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
-from reactant.kernels.form.form import line_of
+from reactant.kernels.form.form import span_of
 from reactant.kernels.form.interpret import OutOfBounds
 from reactant.kernels.lockstep.accesses import (
     Place,
@@ -70,8 +70,8 @@ def outside(op: ir.Operation, problem: OutOfRange, what: str) -> Exception:
     """What a thread does there that an access is outside of its memory for sure."""
     low, high, elements = problem.args
     index = low if low < 0 else high
-    return OutOfBounds(f"A thread of the kernel {what} element {index} of a buffer of {elements} elements. "
-                       f"{line_of(op)}".strip())
+    return OutOfBounds(f"A thread of the kernel {what} element {index} of a buffer of {elements} elements.",
+                       span=span_of(op))
 
 
 @dataclass

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ReactantError
+from reactant.errors import ReactantError, Span
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, shape_of, size, tensor_type
-from reactant.kernels.form.form import kernel_of, launch_of, line_of
+from reactant.kernels.form.form import kernel_of, launch_of, span_of
 from reactant.kernels.lockstep.at_once import WRITERS, contains
 from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.data import Form, Lanes
@@ -39,15 +39,17 @@ Dim3 = tuple[int, int, int]
 
 
 class NotRaised(ReactantError, NotImplementedError):
-    """A kernel is no tensor program: `reason`, and `line` ("file:line") of what it is about."""
+    """A kernel is no tensor program: `why`, and the line that it is about."""
 
-    def __init__(self, reason: str, line: str = "", op: ir.Operation | None = None):
-        super().__init__(f"The kernel cannot be raised to tensors: {reason}.{f' At {line}.' if line else ''}")
-        self.reason, self.line, self.op = reason, line, op
+    code = "kernel-not-tensors"
+
+    def __init__(self, why: str, line: Span | None = None, op: ir.Operation | None = None):
+        super().__init__(f"The kernel cannot be raised to tensors: {why}.", span=line)
+        self.why, self.op = why, op
 
     def brief(self) -> str:
         """The line and the reason."""
-        return f"{self.line}: {self.reason}" if self.line else self.reason
+        return f"{self.span}: {self.why}" if self.span else self.why
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _raised(module: ir.Module, name: str, skipped: Sequence[ir.Operation], order
                     block_size, radices = whole, _blocks_apart(module, whole)
                     notes.clear()
                     continue
-                raise NotRaised(refused.reason, line_of(refused.op) if refused.op is not None else "",
+                raise NotRaised(refused.reason, span_of(refused.op) if refused.op is not None else None,
                                 refused.op) from None
             except BaseException:
                 function.erase()

@@ -44,7 +44,7 @@ def named(text: str, record: KernelRecord) -> str:
         base, short = function
         if short not in _FLOATS:
             raise UnsupportedError(f"The kernel '{record.name}' calls {name}: mathematics of vectors has no code for "
-                                   f"NVIDIA's GPUs. Write it element by element.")
+                                   "NVIDIA's GPUs.", hint="Write it element by element.", code="kernel-no-gpu-code")
         types = [type_of(a) for a in split_arguments(arguments)]
         text = re.sub(rf'^declare [^@\n]*@"?{re.escape(name)}"?\(.*\n', "", text, flags=re.M)
         text = re.sub(rf'@"?{re.escape(name)}"?(?=\()', f"@mathematics.{name}", text)
@@ -52,7 +52,7 @@ def named(text: str, record: KernelRecord) -> str:
     for kind in dict.fromkeys(re.findall(r"@fmod\.(\w+|<[^>]*>)\(", text)):
         if kind not in _BY_TYPE:
             raise UnsupportedError(f"The kernel '{record.name}' takes remainders of vectors, which have no code for "
-                                   f"NVIDIA's GPUs. Write it element by element.")
+                                   "NVIDIA's GPUs.", hint="Write it element by element.", code="kernel-no-gpu-code")
         made[f"fmod.{kind}"] = _definition(f"fmod.{kind}", "fmod", _BY_TYPE[kind], kind, [kind, kind])
     calls = re.findall(r"call (\w+) @(__nv_\w+)\(([^)]*)\)", "".join(made.values()))
     signatures = {name: (result, ", ".join(a.split()[0] for a in given.split(", "))) for result, name, given in calls}
@@ -98,10 +98,10 @@ def link(module: Any, kernel: str) -> None:
         return
     file = find()
     if file is None:
-        raise UnsupportedError(
-            f"The kernel '{kernel}' calls {wanted[0].removeprefix('__nv_')}, whose code for NVIDIA's GPUs is in "
-            f"libdevice, which is not here: pip install nvidia-cuda-nvcc-cu12 (nvidia-nvvm for CUDA 13), or set "
-            f"CUDA_HOME to a CUDA toolkit.")
+        raise UnsupportedError(f"The kernel '{kernel}' calls {wanted[0].removeprefix('__nv_')}, whose code for "
+                               "NVIDIA's GPUs is in libdevice, which is not here.",
+                               hint="Install it: pip install nvidia-cuda-nvcc-cu12 (nvidia-nvvm for CUDA 13), or set "
+                                    "CUDA_HOME to a CUDA toolkit.", code="kernel-toolchain")
     library = cleanup.llvm().parse_bitcode(file.read_bytes())
     library.triple, library.data_layout = module.triple, module.data_layout
     module.link_in(library)

@@ -13,7 +13,7 @@ import hashlib
 import re
 from typing import Any
 
-from reactant.errors import UnsupportedError
+from reactant.errors import UnsupportedError, in_kernel
 from reactant.kernels.form.record import Buffer, KernelRecord
 from reactant.kernels.llvm_ir import cleanup, signatures
 from reactant.kernels.ptx import libdevice
@@ -190,10 +190,9 @@ def _with_operations(text: str, record: KernelRecord) -> str:
     for found in re.finditer(r'^declare [^@\n]*@"?(reactant\.[\w.]+)"?\(.*\n', text, re.M):
         if found[1] == "reactant.barrier.grid" and record.grid != (1, 1, 1):
             line = next((s for s in record.llvm.splitlines() if "call" in s and "@reactant.barrier.grid(" in s), "")
-            raise UnsupportedError(
-                f"The kernel '{record.name}' waits for all blocks of its grid{cleanup.at_line(record.llvm, line)}, "
-                f"which a launch on the GPU cannot do from a compiled program. Launch it with one block, or as two "
-                f"kernels.")
+            raise in_kernel(f"The kernel '{record.name}' waits for all blocks of its grid, which a launch on the GPU "
+                            "cannot do from a compiled program.", hint="Launch it with one block, or as two kernels.",
+                            code="kernel-barriers", span=cleanup.span_of(record.llvm, line))
         result, arguments, body = OPERATIONS[found[1]]
         formal = ", ".join(f"{t} %{i}" for i, t in enumerate(arguments))
         end = "ret void" if result == "void" else f"ret {result} %r"
@@ -264,7 +263,8 @@ def _require_complete(text: str, record: KernelRecord) -> None:
     for name in re.findall(r'^declare [^@\n]*@"?([\w.$-]+)"?\(', text, re.M):
         if not _NATIVE.fullmatch(name) and re.search(rf'call [^\n]*@"?{re.escape(name)}"?\(', text):
             raise UnsupportedError(f"The kernel '{record.name}' calls '{name}', which has no code for NVIDIA's GPUs "
-                                   f"here. Define it in the kernel's file.")
+                                   "here.", hint="Define it in the kernel's file.", code="kernel-no-gpu-code")
     if found := _WIDE.search(text):
-        raise UnsupportedError(f"The kernel '{record.name}' needs {found[1]} of numbers of over 64 bits, which has no "
-                               f"code for NVIDIA's GPUs.")
+        raise UnsupportedError(f"The kernel '{record.name}' needs {found[1]} of numbers of over 64 bits, which has "
+                               "no code for NVIDIA's GPUs.", hint="Use numbers of at most 64 bits.",
+                               code="kernel-no-gpu-code")

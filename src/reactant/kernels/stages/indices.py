@@ -458,5 +458,4 @@ def require_in_bounds(module: ir.Module, name: str) -> None:
     with building():
         found = Indices(module).out_of_bounds()
     if found:
-        raise OutOfBounds(f"The kernel '{name}' accesses memory outside its arrays: {' '.join(found)} "
-                          "Launch fewer threads, or guard the access (if i < n).")
+        raise OutOfBounds(f"The kernel '{name}' accesses memory outside its arrays: {' '.join(found)}")

@@ -79,7 +79,8 @@ def content_bytes(kind: Type, value: Value) -> bytes:
         if kind.kind in ("float", "double"):
             return bytes_of.pack("<f" if kind.kind == "float" else "<d", value.of)
         return np.asarray(value.of, np.float16 if kind.kind == "half" else ml_dtypes.bfloat16).tobytes()
-    raise UnsupportedError("A table of addresses in a kernel cannot be compiled: use numbers, or a switch.")
+    raise UnsupportedError("A table of addresses in a kernel cannot be compiled.", hint="Use numbers, or a switch.",
+                           code="kernel-memory-access")
 
 
 def float_text(value: float, kind: str) -> str:

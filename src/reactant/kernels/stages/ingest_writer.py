@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Span, UnsupportedError, in_kernel
 from reactant.kernels.form.record import KernelRecord
 from reactant.kernels.llvm_ir.llvm_text import Function, Global, Instruction, Module, Typed, Value
 from reactant.kernels.llvm_ir.llvm_types import Type
@@ -66,9 +66,9 @@ class IngestWriter:
 
     def unsupported(self, what: str) -> UnsupportedError:
         place = self.module.place(self.current.location) if self.current else None
-        where = f"\n  at {place[0]}:{place[1]}" if place else ""
-        return UnsupportedError(f"The kernel '{self.record.name}' uses {what}, which compiled kernels do not support."
-                                f"{where}")
+        return in_kernel(f"The kernel '{self.record.name}' uses {what}, which compiled kernels do not support.",
+                         hint="Write it with what docs/kernels.md lists.", code="kernel-instruction",
+                         span=None if place is None else Span.of(place[0], place[1]))
 
     def alias(self, results: list[str], sources: list[str]) -> None:
         """Results that are other values: at the end every use of the names is redirected."""

@@ -90,7 +90,8 @@ class Members:
             found = None
         inner = [self.bounds(value) for value, _ in found.inner] if found is not None else []
         if found is None or None in inner:
-            raise UnsupportedError("The kernel accesses structs without saying which of their members.")
+            raise UnsupportedError("The kernel accesses structs without saying which of their members.",
+                                   hint="Access members by name, with their own types.", code="kernel-memory-access")
         moved = [sorted((b[0] * factor * unit, b[1] * factor * unit))
                  for b, (_, factor) in zip(inner, found.inner, strict=True) if b is not None]
         low, high = (found.piece * unit + sum(m[side] for m in moved) for side in (0, 1))
@@ -107,7 +108,8 @@ class Members:
                 return memory, builder.wrapless("arith.addi", at, builder.index(number)) if number else at, \
                     member.element
         if inner:
-            raise UnsupportedError("The kernel accesses structs without saying which of their members.")
+            raise UnsupportedError("The kernel accesses structs without saying which of their members.",
+                                   hint="Access members by name, with their own types.", code="kernel-memory-access")
         return None
 
     def is_padding(self, builder: Builder, index: ir.Value, size: int) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
+from reactant.errors import UnsupportedError, in_kernel
 from reactant.ir.context import building
 from reactant.kernels.form.bases import (
     BLOCK_OPS,
@@ -24,7 +24,7 @@ from reactant.kernels.form.bases import (
     is_pointer,
 )
 from reactant.kernels.form.build import Builder
-from reactant.kernels.form.form import kernel_of, line_of
+from reactant.kernels.form.form import kernel_of, span_of
 from reactant.kernels.form.interpret import numpy_type
 from reactant.kernels.form.rebuild import (
     Edge,
@@ -235,7 +235,8 @@ class Pointers(Builder):
             if address.constant % unit:
                 return total
         elif address.constant % unit:
-            raise UnsupportedError("The kernel accesses memory at an address that its elements do not divide.")
+            raise UnsupportedError("The kernel accesses memory at an address that its elements do not divide.",
+                                   hint="Index arrays by whole elements.", code="kernel-memory-access")
         return self.plus(total, address.constant // unit)
 
     def plus(self, value: ir.Value | None, constant: int) -> ir.Value:
@@ -389,7 +390,8 @@ class Pointers(Builder):
         """Do something at an address: `access` gets a base and an index. Several bases become a chain of ifs."""
         choices = [c for c in address.choices if c != NULL]
         if not choices:
-            raise UnsupportedError(f"The kernel accesses memory through a null pointer. {line_of(op)}".strip())
+            raise in_kernel("The kernel accesses memory through a null pointer.", hint="Give it an array.",
+                            code="kernel-memory-access", span=span_of(op))
         index = self.distance(address, self.unit_of(choices))
         return self.chain(address, choices, lambda number: access(number, index), results)
 
@@ -476,7 +478,8 @@ class Pointers(Builder):
         """What a wider value is put together of."""
         unit = 8 * self.bases[number].unit
         if self.bits(kind) <= unit:
-            raise UnsupportedError("The kernel accesses a part of a struct's member.")
+            raise UnsupportedError("The kernel accesses a part of a struct's member.",
+                                   hint="Access members by name, with their own types.", code="kernel-memory-access")
         return ir.IntegerType.get_signless(unit)
 
     def at_llvm_atomicrmw(self, op: ir.Operation) -> None:
@@ -512,8 +515,9 @@ class Pointers(Builder):
         """(memory, index) of what is changed at once."""
         place = self.place(number, index, kind)
         if place is None:
-            raise UnsupportedError(f"The kernel accesses one array atomically as {kind} and elsewhere in smaller "
-                                   f"pieces, which cannot be compiled. {line_of(op)}".strip())
+            raise in_kernel(f"The kernel accesses one array atomically as {kind} and elsewhere in smaller pieces, "
+                            "which cannot be compiled.", hint="Use one type for all accesses of the array.",
+                            code="kernel-memory-access", span=span_of(op))
         return place[:2]
 
     # -- blocks of memory

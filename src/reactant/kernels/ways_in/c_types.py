@@ -25,11 +25,11 @@ def fill(function: CFunction, parameters: Sequence[str], arguments: Sequence[Arg
     """The operands of a call of `function`, whose LLVM parameters are `parameters`. Raises `KernelArgumentError`."""
     if len(arguments) != len(function.parameters):
         signature = ", ".join(f"{t} {n}" for t, n in zip(function.parameters, function.names, strict=True))
-        raise KernelArgumentError(f"'{function.name}({signature})' takes {len(function.parameters)} argument"
-                                  f"{'s' * (len(function.parameters) != 1)}, {len(arguments)} given.")
+        raise KernelArgumentError(f"'{function.name}({signature})' takes {len(function.parameters)} "
+                                  f"argument{'s' * (len(function.parameters) != 1)}, {len(arguments)} given.")
     if len(parameters) != len(arguments):
-        raise KernelArgumentError(f"'{function.name}' takes structs by value, which arrive in pieces on this machine. "
-                                  f"Take them by pointer.")
+        raise KernelArgumentError(f"'{function.name}' takes structs by value, which arrive in pieces on this "
+                                  "machine.", hint="Take them by pointer.")
     operands.wrapper.kernel = function.symbol
     for i, (argument, wanted, parameter) in enumerate(zip(arguments, function.parameters, parameters, strict=True)):
         where = f"Argument {i} ('{function.names[i]}') of '{function.name}'"
@@ -62,11 +62,12 @@ def pointer(argument: Argument, wanted: CType, operands: Operands, where: str) -
     target = wanted.target
     if target is not None and not fits(argument.dtype, target):
         expected = target.dtype if target.kind == "number" else target.structured() or target
-        raise KernelArgumentError(f"{where} is {wanted}, the array has dtype {argument.dtype}. Pass an array of "
-                                  f"{expected}.")
+        raise KernelArgumentError(f"{where} is {wanted}, the array has dtype {argument.dtype}.",
+                                  hint=f"Pass an array of {expected}.")
     if argument.gaps:
-        raise KernelArgumentError(f"{where} is a pointer, and the array given is not contiguous in memory. Pass "
-                                  f"np.ascontiguousarray(x), or slice the array inside the compiled function.")
+        raise KernelArgumentError(f"{where} is a pointer, and the array given is not contiguous in memory.",
+                                  hint="Pass np.ascontiguousarray(x), or slice the array inside the compiled "
+                                       "function.")
     return f"ptr {operands.pointer(argument)}"
 
 
@@ -103,9 +104,8 @@ def number(argument: NumberArgument, wanted: np.dtype, operands: Operands, where
             return constant_text(int(value), wanted)
         return constant_text(np.asarray(value).astype(wanted), wanted)
     if wanted.kind in "iu" and argument.dtype.kind == "f":
-        raise KernelArgumentError(f"{where} is an integer ({wanted}), a run-time {argument.dtype} is given. Convert "
-                                  f"it: "
-                                  f"x.astype(np.{wanted}).")
+        raise KernelArgumentError(f"{where} is an integer ({wanted}), a run-time {argument.dtype} is given.",
+                                  hint=f"Convert it: x.astype(np.{wanted}).")
     return operands.number(argument, wanted)
 
 
@@ -166,8 +166,8 @@ def pieces(argument: Argument, wanted: CType, where: str) -> list[Piece]:
         argument = TupleArgument((argument,))
     if not isinstance(argument, TupleArgument) or len(argument.items) != len(wanted.members):
         members = ", ".join(f"{t} {n}" for n, _, t in wanted.members)
-        raise KernelArgumentError(f"{where} is the struct {wanted} ({members}). Pass a tuple of its members, or an "
-                                  f"element of a structured array; {described(argument)} given.")
+        raise KernelArgumentError(f"{where} is the struct {wanted} ({members}), {described(argument)} given.",
+                                  hint="Pass a tuple of its members, or an element of a structured array.")
     return [piece for item, (name, offset, kind) in zip(argument.items, wanted.members, strict=True)
             for piece in member(item, kind, offset, f"{where}, member '{name}'")]
 
@@ -187,8 +187,9 @@ def member(argument: Argument, wanted: CType, offset: int, where: str) -> list[P
         if len(items) == wanted.size // target.size:
             return [piece for k, item in enumerate(items)
                     for piece in member(item, target, offset + k * target.size, f"{where}[{k}]")]
-        raise KernelArgumentError(f"{where} is an array of {wanted.size // target.size} {target}: pass a tuple of so "
-                                  f"many, {described(argument)} given.")
+        raise KernelArgumentError(f"{where} is an array of {wanted.size // target.size} {target}, "
+                                  f"{described(argument)} given.",
+                                  hint="Pass a tuple of so many.")
     raise KernelArgumentError(f"{where} is {wanted}, {described(argument)} given.")
 
 

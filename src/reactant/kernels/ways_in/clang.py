@@ -37,15 +37,18 @@ ADVICE = {
 class CompilationError(ReactantError, ValueError):
     """The compiler does not accept the source; carries what it said."""
 
+    code = "kernel-code"
+    hint = "The message is the compiler's own: mend the source."
+
 
 def command(compiler: str | os.PathLike | None) -> list[str]:
     """How clang is started. Raises `UnsupportedError` where there is none."""
     if compiler is not None:
         found = shutil.which(os.fspath(compiler))
         if found is None:
-            raise UnsupportedError(f"There is no compiler '{compiler}'. Name an existing clang, or leave compiler= "
-                                   f"out to "
-                                   f"use the one of the ziglang package.")
+            raise UnsupportedError(f"There is no compiler '{compiler}'.",
+                                   hint="Name an existing clang, or leave compiler= out to use the one of the "
+                                        "ziglang package.", code="kernel-toolchain")
         return [found]
     _packaged()
     return [sys.executable, "-m", "ziglang", "clang"]
@@ -55,8 +58,9 @@ def _packaged() -> Path:
     """The folder of the ziglang package."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
-        raise UnsupportedError("Compiling C and CUDA C++ needs clang: pip install ziglang brings a whole one, "
-                               "compiler='clang' names another.")
+        raise UnsupportedError("Compiling C and CUDA C++ needs clang.",
+                               hint="Install a whole one (pip install ziglang), or name another: compiler='clang'.",
+                               code="kernel-toolchain")
     return Path(found.origin).parent
 
 

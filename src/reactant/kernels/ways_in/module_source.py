@@ -108,8 +108,8 @@ class ModuleSource:
         """The content that the source gives a variable."""
         if " @" in variable.text.split(", !dbg")[0]:
             raise UnsupportedError(f"The variable '{variable.name}' at {variable.place} holds addresses, which are "
-                                   f"not known "
-                                   f"when a kernel is compiled. Choose by an index and a switch instead.")
+                                   "not known when a kernel is compiled.",
+                                   hint="Choose by an index and a switch instead.", code="kernel-memory-access")
         stored = re.search(r"\b(?:constant|global) (.*?)(?:, (?:align|comdat|section|!dbg)\b.*)?$", variable.text)
         assert stored is not None
         structs = "\n".join(re.findall(r"^%.* = type .*$", self.text, re.MULTILINE))
@@ -141,7 +141,8 @@ def _bytes_of(text: str, size: int, name: str) -> bytes:
             engine.finalize_object()
             return ctypes.string_at(engine.get_global_value_address("variable"), size)
     except RuntimeError as error:
-        raise UnsupportedError(f"The initial value of the variable '{name}' cannot be read: {error}") from error
+        raise UnsupportedError(f"The initial value of the variable '{name}' cannot be read: {error}",
+                               hint="Check the source with its own compiler.", code="kernel-code") from error
 
 
 class SourceKernel:
@@ -155,7 +156,7 @@ class SourceKernel:
         self.result = function.result.dtype if function.result.kind == "number" else None
         if function.result.kind not in ("void", "number"):
             raise UnsupportedError(f"'{self.name}' returns a {function.result}: functions may return a number or "
-                                   f"nothing. Write it through a pointer.")
+                                   "nothing.", hint="Write it through a pointer.", code="kernel-code")
 
     def global_arguments(self, given: dict[str, object]) -> Iterator[object]:
         """The memories of the module's variables that the kernel refers to; `given` replaces some."""

@@ -50,7 +50,8 @@ class NumbaKernel:
         self.names: tuple[str, ...] = function.__code__.co_varnames[:function.__code__.co_argcount]
         self._compiled: dict[tuple, tuple[str, tuple[str, ...]]] = {}
         if dispatcher.targetoptions.get("device"):
-            raise UnsupportedError(f"'{self.name}' is a device function: only kernels can be launched.")
+            raise UnsupportedError(f"'{self.name}' is a device function: only kernels can be launched.",
+                                   hint="Check the source with its own compiler.", code="kernel-code")
 
     def takes_integer(self, place: int, value: int) -> bool:
         """Whether Numba takes the integer for one of 64 bits."""
@@ -61,8 +62,8 @@ class NumbaKernel:
         expected = len(self.names)
         variadic = bool(self.dispatcher.py_func.__code__.co_flags & 4)
         if len(arguments) != expected and not variadic:
-            raise KernelArgumentError(f"The kernel '{self.name}({', '.join(self.names)})' takes {expected} argument"
-                                      f"{'s' * (expected != 1)}, {len(arguments)} given.")
+            raise KernelArgumentError(f"The kernel '{self.name}({', '.join(self.names)})' takes {expected} "
+                                      f"argument{'s' * (expected != 1)}, {len(arguments)} given.")
         types = self.declared(arguments) or tuple(self.typed(a) for a in arguments)
         symbol, texts = self.compiled(types)
         operands.wrapper.kernel = symbol
@@ -97,8 +98,9 @@ class NumbaKernel:
                         lineinfo=_has_source(self.dispatcher.py_func), cc=COMPUTE_CAPABILITY,
                         fastmath=bool(options.get("fastmath")), inline=options.get("inline", "never"))
                 except (LookupError, AttributeError, AssertionError) as error:      # np.exp: it has no such function
-                    raise UnsupportedError(f"Numba-CUDA does not compile the kernel '{self.name}', for a GPU neither: "
-                                           f"{type(error).__name__}: {error}. Functions of `math` it knows.") from error
+                    raise UnsupportedError(f"Numba-CUDA does not compile the kernel '{self.name}', for a GPU "
+                                           f"neither: {type(error).__name__}: {error}.",
+                                           hint="Functions of `math` it knows.", code="kernel-code") from error
                 function = result.library.get_function(result.fndesc.llvm_func_name)
                 _mark_raising(function)
                 compiler.kernel_fixup(function, False)
@@ -147,8 +149,7 @@ def _linkable(file: Any) -> str:
         folders = str(getattr(config, "CUDA_NVRTC_EXTRA_SEARCH_PATHS", "") or "").split(os.pathsep)
         return _compiled_cuda(text, name, tuple(f for f in (str(Path(name).parent), *folders) if f))
     raise UnsupportedError(f"The kernel is linked with {name}: only CUDA C++ sources (.cu) and LLVM IR (.ll, .bc) "
-                           f"can be "
-                           f"compiled.")
+                           "can be compiled.", hint="Check the source with its own compiler.", code="kernel-code")
 
 
 @functools.lru_cache(maxsize=64)

@@ -22,6 +22,8 @@ LATE, BETWEEN = 4, 1000
 class TooLong(ReactantError):
     """Native code of a region would take more time to compile than is left for it."""
 
+    code = "not-native"
+
 
 @dataclass
 class Budget:

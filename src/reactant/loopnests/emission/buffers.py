@@ -26,6 +26,8 @@ from reactant.support.records import dataclass
 class NotCompiled(ReactantError):
     """Something in a region has no form as loops: it stays with XLA."""
 
+    code = "not-native"
+
 
 @dataclass(eq=False)
 class Frame:

@@ -145,7 +145,7 @@ def test_what_is_no_size():
 
 
 def test_sizes_that_nothing_bounds_are_refused():
-    with pytest.raises(ConcreteValueNeeded, match=r"(?s)min\(n, 1000\).*test_run_time_shapes.py"):
+    with pytest.raises(ConcreteValueNeeded, match=r"(?s)test_run_time_shapes.py.*min\(n, 1000\)"):
         reactant.jit(lambda places: np.zeros(places.max() + 1).sum())(np.arange(4))
     with pytest.raises(ConcreteValueNeeded, match="at most"):
         reactant.jit(lambda m: np.zeros((m.sum(), m.sum())).sum())(np.ones(5000, bool))

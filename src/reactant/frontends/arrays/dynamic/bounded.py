@@ -326,10 +326,11 @@ class Bounded:
         n = self.length()
         if isinstance(n, int):
             return n
-        raise UnsupportedError("len() of an array of run-time size needs converted code: use x.shape[0]. " + ADVICE)
+        raise UnsupportedError("len() of an array of run-time size needs converted code.", hint="Use x.shape[0].",
+                               code="array-of-run-time-size")
 
     def __iter__(self) -> Iterator:
-        raise UnsupportedError("Iterating over an array of run-time size. " + ADVICE)
+        raise UnsupportedError("Iterating over an array of run-time size.", hint=ADVICE, code="array-of-run-time-size")
 
     def item(self, *key: Any) -> Any:
         """The element as a Python number; ValueError, at run time, where there is not just one and no key."""
@@ -344,15 +345,18 @@ class Bounded:
     def _as_number(self) -> Any:
         if not MOST_DIMENSIONS:
             raise TypeError(NO_NUMBER)
-        raise UnsupportedError("A number of an array of run-time size: use x.item(). " + ADVICE)
+        raise UnsupportedError("A number of an array of run-time size.", hint="Use x.item().",
+                               code="array-of-run-time-size")
 
     __int__ = __float__ = __complex__ = _as_number
 
     def __bool__(self) -> bool:
-        raise UnsupportedError("The truth value of an array of run-time size. Use .any() or .all().")
+        raise UnsupportedError("The truth value of an array of run-time size.", hint="Use .any() or .all().",
+                               code="array-of-run-time-size")
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> np.ndarray:
-        raise UnsupportedError("An array of run-time size is needed as a whole here. " + ADVICE)
+        raise UnsupportedError("An array of run-time size is needed as a whole here.", hint=ADVICE,
+                               code="array-of-run-time-size")
 
     def __hash__(self) -> int:
         raise TypeError("unhashable type: 'numpy.ndarray'")
@@ -378,7 +382,8 @@ _METHODS = {"all", "any", "argmax", "argmin", "argsort", "conj", "conjugate", "c
 
 
 def _unsupported(name: str) -> UnsupportedError:
-    return UnsupportedError(f"numpy.{name} of an array of run-time size is not supported in compiled code. {ADVICE}")
+    return UnsupportedError(f"numpy.{name} of an array of run-time size is not supported in compiled code.",
+                            hint=ADVICE, code="array-of-run-time-size")
 
 
 def guarded_copy(copy: Tensor, source: Tensor) -> Tensor:

@@ -108,7 +108,7 @@ def _apart(tensor: Tensor, items: list) -> tuple[Tensor | Bounded, list]:
     for i in items:
         if getattr(type(i), "partial", False) or type(i) is Tensor and indexing.is_boolean(i):
             raise UnsupportedError("A slice with run-time bounds together with a run-time mask is not supported in "
-                                   "compiled code. Index in two steps.")
+                                   "compiled code.", hint="Index in two steps.", code="index-combination")
         if i is None or isinstance(i, slice):
             basic.append(i)
             rest.append(slice(None))
@@ -323,7 +323,8 @@ def _picked(source: Bounded, items: list, as_view: bool) -> Any:
     if not (as_view or masks) and (found := _across(source, [i for i in items if i is not Ellipsis])) is not None:
         window, rest = found
         return _chosen(window, advanced.select(window.frame, rest))
-    raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code. " + ADVICE)
+    raise UnsupportedError("Index arrays on an array of run-time size are not supported in compiled code.",
+                           hint=ADVICE, code="index-combination")
 
 
 def _across(source: Bounded, items: list, as_view: bool = False) -> tuple[Bounded, list] | None:
@@ -341,8 +342,8 @@ def _masked(source: Bounded, items: list, mask: Any) -> Bounded:
     """The elements of a part of `source` where a mask holds, which may have several dimensions."""
     at = next(n for n, i in enumerate(items) if i is mask)
     if not masked.together(items):
-        raise UnsupportedError("A mask and an integer with a slice between them, on an array of run-time size, are not "
-                               "supported in compiled code. Index in two steps.")
+        raise UnsupportedError("A mask and an integer with a slice between them, on an array of run-time size, are "
+                               "not supported in compiled code.", hint="Index in two steps.", code="index-combination")
     whole = (slice(None),) * mask.ndim
     inner = part(source, (*items[:at], *whole, *items[at + 1:]), as_view=True)
     inner = inner if type(inner) is Bounded else Bounded(inner, [None] * inner.ndim)
@@ -400,7 +401,8 @@ def in_frame(source: Bounded, key: object) -> tuple | None:
 def _narrowed(extent: Extent, s: slice, n: int) -> Part:
     """A slice of an extent of a dimension of `n`."""
     if isinstance(extent, Mask):
-        raise UnsupportedError("A slice of an array of run-time size cannot be written where a mask selects. " + ADVICE)
+        raise UnsupportedError("A slice of an array of run-time size cannot be written where a mask selects.",
+                               hint=ADVICE, code="index-combination")
     step = _known_step(s)
     length = extent.length()
     start, stop = _from_low_to_high(s, length, step)
@@ -416,7 +418,8 @@ def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:
     if extent is None:
         return indexing.position(i, n, axis)
     if isinstance(extent, Mask):
-        raise UnsupportedError("Writing to an element by position of what a run-time mask selects. " + ADVICE)
+        raise UnsupportedError("Writing to an element by position of what a run-time mask selects.", hint=ADVICE,
+                               code="index-combination")
     index = ops.constant(int(i), np.int64) if type(i) is not Tensor else ops.convert(i.value(), np.int64)
     length = as_number(extent.length())
     index = ops.select(ops.compare(index, 0, "LT"), ops.add(index, length), index)

@@ -101,7 +101,7 @@ def target(tensor: Tensor, items: list) -> Bounded:
     if len(masks) != 1 or indexing.has_run_time_bounds(others) or not all(
             i is None or i is Ellipsis or isinstance(i, slice) or indexing.is_integer(i) for i in others):
         raise UnsupportedError("A run-time mask together with index arrays, other masks or run-time slices is not "
-                               "supported in compiled code. Index in two steps.")
+                               "supported in compiled code.", hint="Index in two steps.", code="index-combination")
     mask = masks[0]
     basic, dimension, axis = [], 0, 0
     for i in items:
@@ -151,7 +151,7 @@ def _dense_index(items: list) -> tuple[list, list[Extent | None], Any]:
     if advanced.runtime_masks(items) or indexing.has_run_time_bounds(items) or any(
             a.dtype.kind not in "iu" for a in arrays):
         raise UnsupportedError("This combination of an index of run-time size with other indices is not supported in "
-                               "compiled code. " + ADVICE)
+                               "compiled code.", hint=ADVICE, code="index-combination")
     extents, shape = common_extents(arrays, max(a.ndim for a in arrays))
     dense = list(items)
     for place, a in zip(places, arrays, strict=True):
@@ -193,7 +193,8 @@ def at(ufunc: np.ufunc, tensor: Tensor, items: list, value: object) -> None:
     combine = advanced.combiner(ufunc, tensor.dtype, loop_dtypes(ufunc, (tensor.dtype, kind, None)))
     if combine is None:
         raise UnsupportedError(f"numpy.{ufunc.__name__}.at with an index of run-time size needs add, subtract, "
-                               "multiply, maximum, minimum or a bitwise ufunc, and a value of the array's dtype.")
+                               "multiply, maximum, minimum or a bitwise ufunc, and a value of the array's dtype.",
+                               hint="Use one of these, or loop over the indices.", code="array-of-run-time-size")
     updates = cast(_updates(chosen, extents, value), tensor.dtype)
     updates = ops.negate(updates) if ufunc is np.subtract else updates
     chosen.view.assign(advanced.write(chosen, updates, combine, unique=False, inside=inside))

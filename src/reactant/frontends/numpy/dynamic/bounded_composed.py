@@ -55,7 +55,8 @@ def _part(a: Any, d: int, start: Any, stop: Any) -> Any:
 @on_bounded(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if not is_partial(a) or np.ndim(shift) or type(axis) in (tuple, list) or axis is None and a.ndim > 1:
-        raise UnsupportedError(f"numpy.roll of an array of run-time size takes one shift and one axis. {ADVICE}")
+        raise UnsupportedError("numpy.roll of an array of run-time size takes one shift and one axis.", hint=ADVICE,
+                               code="array-of-run-time-size")
     d = axis_in(0 if axis is None else axis, a.ndim)
     if a.extents[d] is None:
         return Bounded(np.roll(a.frame, shift, d), a.extents)
@@ -84,7 +85,8 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Bounded:
     lead = len(sizes) - array.ndim if is_partial(array) else -1
     if lead < 0 or any(type(n) is Tensor and (d < lead or array.extents[d - lead] is None)
                        for d, n in enumerate(sizes)):
-        raise UnsupportedError(f"numpy.broadcast_to a run-time size that the array has not is not supported. {ADVICE}")
+        raise UnsupportedError("numpy.broadcast_to a run-time size that the array has not is not supported.",
+                               hint=ADVICE, code="array-of-run-time-size")
     new = list(sizes)
     for d, extent in enumerate(array.extents):
         if extent is not None:
@@ -185,7 +187,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     """The last key decides first: a stable sort by each in turn."""
     vectors = [_operand(k) for k in keys] if type(keys) in (list, tuple) else []
     if not vectors or any(k.ndim != 1 for k in vectors):
-        raise UnsupportedError(f"numpy.lexsort of keys of run-time size takes a tuple of vectors. {ADVICE}")
+        raise UnsupportedError("numpy.lexsort of keys of run-time size takes a tuple of vectors.", hint=ADVICE,
+                               code="array-of-run-time-size")
     order = np.argsort(vectors[0], stable=True)
     for k in vectors[1:]:
         order = order[np.argsort(k[order], stable=True)]
@@ -197,7 +200,8 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 @on_bounded(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if is_partial(bins):
-        raise UnsupportedError(f"numpy.digitize with bins of run-time size is not supported. {ADVICE}")
+        raise UnsupportedError("numpy.digitize with bins of run-time size is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return elementwise(lambda frame: np.digitize(frame, bins, right), (x,))
 
 
@@ -214,7 +218,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence, *args: object, **kw: ob
     tests = list(condlist) if type(condlist) in (list, tuple) else [condlist]
     if not is_partial(x) or any(np.ndim(t) != x.ndim for t in tests):
         raise UnsupportedError("numpy.piecewise of an array of run-time size takes a list of conditions of the same "
-                               f"size. {ADVICE}")
+                               "size.", hint=ADVICE, code="array-of-run-time-size")
     return elementwise(lambda frame, *conditions: np.piecewise(frame, list(conditions), funclist, *args, **kw),
                        (x, *tests))
 
@@ -223,14 +227,16 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence, *args: object, **kw: ob
 def polyval(p: Any, x: Any) -> Any:
     """By Horner's rule."""
     if is_partial(p):
-        raise UnsupportedError(f"numpy.polyval with a run-time number of coefficients is not supported. {ADVICE}")
+        raise UnsupportedError("numpy.polyval with a run-time number of coefficients is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return elementwise(lambda frame: np.polyval(p, frame), (x,))
 
 
 @on_bounded(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     if type(N) is not int:
-        raise UnsupportedError(f"numpy.vander of a vector of run-time size needs N, a number that is known. {ADVICE}")
+        raise UnsupportedError("numpy.vander of a vector of run-time size needs N, a number that is known.",
+                               hint=ADVICE, code="array-of-run-time-size")
     require_vector(x, "vander")
     return Bounded(np.vander(x.frame, N, increasing), [x.extents[0], None])
 
@@ -239,8 +245,8 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
 def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: object = False) -> Any:
     x, y, w = (None if v is None else _operand(v) + 0.0 for v in (x, y, w))
     if full or cov or x.ndim != 1 or y.ndim not in (1, 2):
-        raise UnsupportedError("numpy.polyfit of arrays of run-time size gives the coefficients alone, for a vector x. "
-                               + ADVICE)
+        raise UnsupportedError("numpy.polyfit of arrays of run-time size gives the coefficients alone, for a vector "
+                               "x.", hint=ADVICE, code="array-of-run-time-size")
     if deg < 0:
         raise ValueError("expected deg >= 0")
     require_elements(x, [0], "expected non-empty vector for x", TypeError)
@@ -287,8 +293,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     a = _operand(f)
     if a.ndim != 1 or len(varargs) > 1 or edge_order != 1:
-        raise UnsupportedError("numpy.gradient of an array of run-time size takes one vector, and edge_order=1. "
-                               + ADVICE)
+        raise UnsupportedError("numpy.gradient of an array of run-time size takes one vector, and edge_order=1.",
+                               hint=ADVICE, code="array-of-run-time-size")
     if is_partial(a):
         current_trace().check(ops.compare(as_number(a.length()), 2, "GE"), lambda: ValueError(
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are "
@@ -334,8 +340,8 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 @on_bounded(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     if mode not in ("valid", "full"):
-        raise UnsupportedError("numpy.correlate of an array of run-time size takes mode='valid' or mode='full'. "
-                               + ADVICE)
+        raise UnsupportedError("numpy.correlate of an array of run-time size takes mode='valid' or mode='full'.",
+                               hint=ADVICE, code="array-of-run-time-size")
     return convolve(a, np.conj(_operand(v))[::-1], mode)
 
 
@@ -346,7 +352,8 @@ def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: object = 
     """Each label has one extent; operands are moved there, zero outside."""
     arrays = [_operand(a) for a in operands]
     if not isinstance(subscripts, str) or "." in subscripts:
-        raise UnsupportedError(f"numpy.einsum of arrays of run-time size takes a text without '...'. {ADVICE}")
+        raise UnsupportedError("numpy.einsum of arrays of run-time size takes a text without '...'.", hint=ADVICE,
+                               code="array-of-run-time-size")
     lists, result = label_lists(subscripts, [a.ndim for a in arrays])
     extents: dict[Any, tuple[Extent, int]] = {}
     for a, labels in zip(arrays, lists, strict=True):
@@ -388,7 +395,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 @on_bounded(np.kron)
 def kron(a: Any, b: Any) -> Any:
     if np.ndim(a) != 1 or np.ndim(b) != 1:
-        raise UnsupportedError(f"numpy.kron of arrays of run-time size takes two vectors. {ADVICE}")
+        raise UnsupportedError("numpy.kron of arrays of run-time size takes two vectors.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return np.outer(a, b).flatten()
 
 

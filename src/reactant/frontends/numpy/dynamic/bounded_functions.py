@@ -66,15 +66,16 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
         try:
             inspect.signature(ours).bind(*args, **kwargs)
         except TypeError as error:
-            raise UnsupportedError(f"{_name(function)} of an array of run-time size: {error}. " + ADVICE) from None
+            raise UnsupportedError(f"{_name(function)} of an array of run-time size: {error}.", hint=ADVICE,
+                                   code="array-of-run-time-size") from None
         return ours(*args, **kwargs)
     if isinstance(function, type) and issubclass(function, np.generic) and len(args) == 1 and not kwargs:
         return args[0].astype(function)
     if function in ELEMENTWISE:
         out = kwargs.pop("out", None)
         return _finished(elementwise(lambda *parts: function(*parts, **kwargs), args), out)
-    raise UnsupportedError(f"{_name(function)} of an array of run-time size is not supported in compiled code. "
-                           + ADVICE)
+    raise UnsupportedError(f"{_name(function)} of an array of run-time size is not supported in compiled code.",
+                           hint=ADVICE, code="array-of-run-time-size")
 
 
 def _name(function: Callable) -> str:
@@ -112,7 +113,7 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
             return None
     if method == "at" or ufunc.signature is not None and ufunc not in PRODUCTS:
         raise UnsupportedError(f"numpy.{ufunc.__name__} ({method}) on an array of run-time size is not supported in "
-                               f"compiled code. {ADVICE}")
+                               "compiled code.", hint=ADVICE, code="array-of-run-time-size")
     if method in ("reduce", "accumulate"):
         return _by_method(ufunc, method, *inputs, **kwargs)
     if method == "outer":
@@ -120,14 +121,15 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
         return ufunc(x[(..., *(None,) * y.ndim)], y, **kwargs)
     if method != "__call__":
         raise UnsupportedError(f"numpy.{ufunc.__name__}.{method} on an array of run-time size is not supported in "
-                               f"compiled code. {ADVICE}")
+                               "compiled code.", hint=ADVICE, code="array-of-run-time-size")
     out = kwargs.pop("out", None)
     out = out[0] if isinstance(out, tuple) else out
     if ufunc in PRODUCTS:
         result = PRODUCTS[ufunc](*inputs, **kwargs)
     else:
         if isinstance(kwargs.get("where", True), Bounded):
-            raise UnsupportedError("where= of run-time size is not supported in compiled code. " + ADVICE)
+            raise UnsupportedError("where= of run-time size is not supported in compiled code.", hint=ADVICE,
+                                   code="array-of-run-time-size")
         if ufunc is np.power and is_partial(inputs[1]) and inputs[1].dtype.kind == "i":
             inputs = (inputs[0], Bounded(inputs[1].filled(1), inputs[1].extents))   # no false alarm from outside
         result = elementwise(lambda *parts: ufunc(*parts, **kwargs), inputs)
@@ -186,7 +188,8 @@ def _axes(a: Bounded, axis: object) -> list[int]:
 
 def _plain_keywords(kwargs: dict) -> dict:
     if any(is_partial(v) for v in kwargs.values()):
-        raise UnsupportedError("An argument of run-time size is not supported here in compiled code. " + ADVICE)
+        raise UnsupportedError("An argument of run-time size is not supported here in compiled code.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return kwargs
 
 
@@ -198,7 +201,8 @@ def _remaining(a: Bounded, result: Any, gone: list[int], keepdims: bool) -> Any:
 
 def _reduce(function: Callable, fill: Callable, a: Any, axis: object, **kwargs: Any) -> Any:
     if not is_partial(a):
-        raise UnsupportedError(f"{_name(function)}: an argument of run-time size is not supported here. {ADVICE}")
+        raise UnsupportedError(f"{_name(function)}: an argument of run-time size is not supported here.", hint=ADVICE,
+                               code="array-of-run-time-size")
     gone = _axes(a, axis)
     dense = a.filled(fill(a.dtype), gone)
     scan = function in SCANS
@@ -254,7 +258,7 @@ for _function in FILLS:
 def _by_method(ufunc: np.ufunc, method: str, a: Any, axis: object = 0, **kwargs: Any) -> Any:
     if ufunc not in UFUNC_FILLS:
         raise UnsupportedError(f"numpy.{ufunc.__name__}.{method} of an array of run-time size is not supported in "
-                               f"compiled code. {ADVICE}")
+                               "compiled code.", hint=ADVICE, code="array-of-run-time-size")
     fill = UFUNC_FILLS[ufunc](a.dtype)
     gone = _axes(a, axis)
     if ufunc in (np.maximum, np.minimum) and method == "reduce" and kwargs.get("initial") is None:
@@ -324,7 +328,8 @@ def average(a: Any, axis: object = None, weights: Any = None) -> Any:
 @on_bounded(np.linalg.norm)
 def _norm(x: Any, ord: object = None, axis: object = None, keepdims: bool = False) -> Any:  # noqa: A002
     if ord is not None and (x.ndim != 1 or ord == -np.inf or (isinstance(ord, (int, float)) and ord < 0)):
-        raise UnsupportedError("np.linalg.norm of this order on an array of run-time size is not supported. " + ADVICE)
+        raise UnsupportedError("np.linalg.norm of this order on an array of run-time size is not supported.",
+                               hint=ADVICE, code="array-of-run-time-size")
     gone = _axes(x, axis)
     return _remaining(x, np.linalg.norm(x.filled(0, gone), ord, axis, keepdims), gone, keepdims)
 
@@ -340,7 +345,8 @@ def compact(a: Bounded, d: int = 0) -> Bounded:
 
 def require_vector(a: Any, name: str) -> None:
     if not is_partial(a) or a.ndim != 1:
-        raise UnsupportedError(f"numpy.{name} of an array of run-time size needs one dimension. {ADVICE}")
+        raise UnsupportedError(f"numpy.{name} of an array of run-time size needs one dimension.", hint=ADVICE,
+                               code="array-of-run-time-size")
 
 
 def _ignoring_nan(function: Callable, without_nan: Callable) -> Callable:
@@ -397,8 +403,8 @@ def reshape(a: Bounded, shape: Any, order: str = "C") -> Any:
         return a.ravel(order)[tuple(None if n == 1 else slice(None) for n in new)]
     order = memory_order.letter(order, permitted="CFA")
     if -1 in new or order == "A":
-        raise UnsupportedError("numpy.reshape of an array of run-time size needs a shape that is known, without -1. "
-                               + ADVICE)
+        raise UnsupportedError("numpy.reshape of an array of run-time size needs a shape that is known, without -1.",
+                               hint=ADVICE, code="array-of-run-time-size")
     flat = by_position(a.flatten(order))
     count, length = math.prod(new), as_number(flat.length(0))
     error = ValueError(f"cannot reshape array of size {python_number(length)} into shape {shape_text(new)}")
@@ -412,7 +418,8 @@ def trace(a: Bounded, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: ob
     first, second = axis_in(axis1, a.ndim), axis_in(axis2, a.ndim)
     dense = compact(compact(a, first), second).filled(0, [first, second])
     if a.ndim > 2:
-        raise UnsupportedError(f"numpy.trace of stacks of matrices of run-time size is not supported. {ADVICE}")
+        raise UnsupportedError("numpy.trace of stacks of matrices of run-time size is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return _finished(np.trace(dense, offset, axis1, axis2, dtype), out)
 
 
@@ -481,7 +488,8 @@ def _last_axes(x: Any, y: Any) -> tuple[int | None, int | None]:
     """Contracted axes of `dot` and `matmul` for ranks up to two."""
     ranks = np.ndim(x), np.ndim(y)
     if max(ranks) > 2:
-        raise UnsupportedError("Products of stacks of matrices of run-time size are not supported. " + ADVICE)
+        raise UnsupportedError("Products of stacks of matrices of run-time size are not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return (-1, 0) if min(ranks) else (None, None)
 
 
@@ -504,14 +512,16 @@ def matmul(a: Any, b: Any, out: Any = None) -> Any:
 @on_bounded(np.inner)
 def inner(a: Any, b: Any) -> Any:
     if max(np.ndim(a), np.ndim(b)) > 2 or not min(np.ndim(a), np.ndim(b)):
-        raise UnsupportedError("np.inner of these ranks with a run-time size is not supported. " + ADVICE)
+        raise UnsupportedError("np.inner of these ranks with a run-time size is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return _contract(np.inner, a, b, -1, -1)
 
 
 @on_bounded(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
     if np.ndim(a) != 1 or np.ndim(b) != 1:
-        raise UnsupportedError("np.vdot of matrices of run-time size is not supported. " + ADVICE)
+        raise UnsupportedError("np.vdot of matrices of run-time size is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return _contract(np.vdot, a, b, 0, 0)
 
 
@@ -519,7 +529,8 @@ def vdot(a: Any, b: Any) -> Any:
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     a, b = (x if is_partial(x) else np.ravel(wrap(x)) for x in (a, b))
     if a.ndim != 1 or b.ndim != 1:
-        raise UnsupportedError("np.outer of matrices of run-time size is not supported. " + ADVICE)
+        raise UnsupportedError("np.outer of matrices of run-time size is not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return _finished(a[:, None] * b[None, :], out)
 
 

@@ -31,8 +31,8 @@ from reactant.ir.types import Shape
 
 def _parts(arrays: object) -> list[Any]:
     if is_partial(arrays):
-        raise UnsupportedError("Joining the rows of an array of run-time size is not supported in compiled code. "
-                               + ADVICE)
+        raise UnsupportedError("Joining the rows of an array of run-time size is not supported in compiled code.",
+                               hint=ADVICE, code="array-of-run-time-size")
     return [a if is_partial(a) else wrap(a) for a in arrays]       # type: ignore[attr-defined]
 
 
@@ -148,7 +148,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """Without the element, or part, at a known position."""
     if type(obj) is not int:
-        raise UnsupportedError("numpy.delete of an array of run-time size takes one known position. " + ADVICE)
+        raise UnsupportedError("numpy.delete of an array of run-time size takes one known position.", hint=ADVICE,
+                               code="array-of-run-time-size")
     a, along = (np.ravel(arr), 0) if axis is None else (arr, axis_in(axis, arr.ndim))
     before = (slice(None),) * along
     a[(*before, obj)]       # which has to be there
@@ -162,7 +163,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     a = np.ravel(arr) if axis is None else arr
     if type(obj) is not int or obj < 0 or a.ndim != 1 or not is_partial(a):
         raise UnsupportedError("numpy.insert of a vector of run-time size takes one known position that is not "
-                               "negative. " + ADVICE)
+                               "negative.", hint=ADVICE, code="array-of-run-time-size")
     if obj:
         current_trace().check(ops.compare(as_number(a.length()), obj, "GE"), lambda: IndexError(
             f"index {obj} is out of bounds for an array of run-time size"))
@@ -174,7 +175,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def pad(array: Bounded, pad_width: Any, mode: Any = "constant", *, constant_values: Any = 0) -> Bounded:
     """With the same number at all ends."""
     if mode != "constant" or np.ndim(constant_values):
-        raise UnsupportedError("numpy.pad of an array of run-time size takes mode='constant' and one number. " + ADVICE)
+        raise UnsupportedError("numpy.pad of an array of run-time size takes mode='constant' and one number.",
+                               hint=ADVICE, code="array-of-run-time-size")
     widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
     placed = array
     for d in [d for d, extent in enumerate(array.extents) if extent is not None]:
@@ -203,8 +205,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
 
 def _rows_of_one(number: Any, rank: int) -> Any:
     if rank != 1:
-        raise UnsupportedError("numpy.diff of an array of run-time size with a number at its end needs one dimension, "
-                               "or an array as the end. " + ADVICE)
+        raise UnsupportedError("numpy.diff of an array of run-time size with a number at its end needs one "
+                               "dimension, or an array as the end.", hint=ADVICE, code="array-of-run-time-size")
     return np.reshape(number, (1,))
 
 
@@ -253,7 +255,8 @@ def _weights_in_place(x: Any, weights: Any) -> Any:
 @on_bounded(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     if not is_partial(x):
-        raise UnsupportedError("numpy.bincount: weights of run-time size for an array of another size. " + ADVICE)
+        raise UnsupportedError("numpy.bincount: weights of run-time size for an array of another size.", hint=ADVICE,
+                               code="array-of-run-time-size")
     require_vector(x, "bincount")
     if x.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to the rule 'safe'")
@@ -269,7 +272,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None,  # noqa: A002
               weights: Any = None) -> tuple:
     if not is_partial(a) or is_partial(bins):
-        raise UnsupportedError("numpy.histogram: bins or weights of run-time size are not supported. " + ADVICE)
+        raise UnsupportedError("numpy.histogram: bins or weights of run-time size are not supported.", hint=ADVICE,
+                               code="array-of-run-time-size")
     require_vector(a, "histogram")
     if range is None and np.ndim(bins) == 0:
         some = a.length(0)

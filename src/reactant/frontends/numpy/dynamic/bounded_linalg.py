@@ -41,7 +41,8 @@ def _matrices(a: Any) -> Bounded:
     if found.ndim < 2:
         raise LinAlgError(f"{found.ndim}-dimensional array given. Array must be at least two-dimensional")
     if any(e is not None for e in found.extents[:-2]):
-        raise UnsupportedError(f"Stacks of a run-time number of matrices are not supported in compiled code. {ADVICE}")
+        raise UnsupportedError("Stacks of a run-time number of matrices are not supported in compiled code.",
+                               hint=ADVICE, code="array-of-run-time-size")
     for d in (found.ndim - 2, found.ndim - 1):
         if found.extents[d] is not None:
             found = compact(found, d)
@@ -159,7 +160,7 @@ def svdvals(x: Bounded, /) -> Bounded:
 def svd(a: Bounded, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Bounded:
     if compute_uv or hermitian:
         raise UnsupportedError("numpy.linalg.svd of a matrix of run-time size gives singular values only: "
-                               f"compute_uv=False. {ADVICE}")
+                               "compute_uv=False.", hint=ADVICE, code="array-of-run-time-size")
     return svdvals(a)
 
 
@@ -183,8 +184,9 @@ class _Residuals(Storage):
     __slots__ = ()
 
     def read(self) -> ir.Value:
-        raise UnsupportedError("The residuals of numpy.linalg.lstsq with a matrix of run-time size: how many there are "
-                               "depends on it. Compute np.sum(np.abs(b - a @ x)**2, axis=0) instead.")
+        raise UnsupportedError("The residuals of numpy.linalg.lstsq with a matrix of run-time size: how many there "
+                               "are depends on it.", hint="Compute np.sum(np.abs(b - a @ x)**2, axis=0) instead.",
+                               code="array-of-run-time-size")
 
 
 @on_bounded(np.linalg.lstsq)

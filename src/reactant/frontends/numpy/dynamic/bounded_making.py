@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import UnsupportedError
+from reactant.errors import Reason, UnsupportedError
 from reactant.frontends.arrays.creation import COPY_MODES
 from reactant.frontends.arrays.dynamic.bounded import (
     Bounded,
@@ -52,8 +52,8 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """As many values as places: that is checked at run time."""
     if is_partial(arr) or is_partial(mask):
-        raise UnsupportedError("numpy.place in an array of run-time size is not supported in compiled code. Write "
-                               "x[mask] = values.")
+        raise UnsupportedError("numpy.place in an array of run-time size is not supported in compiled code.",
+                               hint="Write x[mask] = values.", code="array-of-run-time-size")
     arr[wrap(mask).astype(bool)] = vals
 
 
@@ -73,13 +73,14 @@ def squeeze(a: Bounded, axis: Any = None) -> Any:
     would take away, this raises at run time."""
     asked = range(a.ndim) if axis is None else [axis_in(d, a.ndim) for d in (axis if type(axis) is tuple else (axis,))]
     gone = [d for d in asked if a.extents[d] is None and a.frame.shape[d] == 1]
-    depends = "numpy.squeeze of an array whose run-time length is 1: how many dimensions it has depends on the run."
+    depends = Reason("numpy.squeeze of an array whose run-time length is 1: how many dimensions it has depends on the "
+                     "run.", "Name the dimensions that are known: np.squeeze(x, axis=...).", "array-of-run-time-size")
     for d in asked:
         if axis is not None and d not in gone:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one") \
-                if a.extents[d] is None else UnsupportedError(depends)
+                if a.extents[d] is None else depends.error()
         if a.extents[d] is not None:
-            current_trace().check(ops.compare(as_number(a.length(d)), 1, "NE"), lambda: UnsupportedError(depends))
+            current_trace().check(ops.compare(as_number(a.length(d)), 1, "NE"), depends.error)
     return a[tuple(0 if d in gone else slice(None) for d in range(a.ndim))] if gone else a
 
 
@@ -138,8 +139,8 @@ def argwhere(a: Bounded) -> Any:
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Bounded:
     """Each element as often as one known number says."""
     if not is_partial(a) or type(repeats) is not int or repeats < 0:
-        raise UnsupportedError("np.repeat by counts of the run: they decide the size of the result. Give one number "
-                               "that is known while tracing.")
+        raise UnsupportedError("np.repeat by counts of the run: they decide the size of the result.",
+                               hint="Give one number that is known while tracing.", code="size-decided-at-run-time")
     a, d = (flattened(a), 0) if axis is None else (a, axis_in(axis, a.ndim))
     extents, extent = list(a.extents), a.extents[d]
     if type(extent) is Range:

@@ -32,7 +32,8 @@ from reactant.ir import ops
 def _along(a: Any, axis: Any, name: str) -> tuple[Bounded, int]:
     """The array that a function of one axis works on, and the axis: None means all elements in one dimension."""
     if not is_partial(a):
-        raise UnsupportedError(f"numpy.{name}: an argument of run-time size is not supported here. {ADVICE}")
+        raise UnsupportedError(f"numpy.{name}: an argument of run-time size is not supported here.", hint=ADVICE,
+                               code="array-of-run-time-size")
     return (flattened(a), 0) if axis is None and a.ndim > 1 else (a, axis_in(0 if axis is None else axis, a.ndim))
 
 
@@ -94,7 +95,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: object = None) -> A
     if is_partial(v):
         return Bounded(np.searchsorted(a, v.frame, side, sorter), v.extents)
     if sorter is not None:
-        raise UnsupportedError("np.searchsorted in an array of run-time size through a sorter. " + ADVICE)
+        raise UnsupportedError("np.searchsorted in an array of run-time size through a sorter.", hint=ADVICE,
+                               code="array-of-run-time-size")
     require_vector(a, "searchsorted")
     found = np.searchsorted(_ends_last(a, 0).frame, v, side)
     return np.minimum(found, Tensor.of_value(as_number(a.length(0)), SCALAR))
@@ -136,8 +138,8 @@ def _quantile(function: Callable, name: str) -> Callable:
         others = any(e is not None for k, e in enumerate(a.extents) if k != d)
         if out is not None or is_partial(q) or (method != "linear" and a.dtype.kind != "f") or keepdims and (
                 a is not whole) or others and np.ndim(q):
-            raise UnsupportedError(f"numpy.{name} of an array of run-time size takes numbers q, method='linear' and no "
-                                   f"out= in compiled code. {ADVICE}")
+            raise UnsupportedError(f"numpy.{name} of an array of run-time size takes numbers q, method='linear' and "
+                                   "no out= in compiled code.", hint=ADVICE, code="array-of-run-time-size")
         if a.dtype.kind != "f":
             a = a.astype(np.float64)
         some = ops.compare(as_number(a.length(d)), 0, "GT")
