@@ -21,6 +21,7 @@ from reactant.differentiate import requests
 from reactant.errors import ReactantError, in_one_line
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.legalize import legalization
 from reactant.options import CompileOptions
 from reactant.rewrite import Memory, Report, RuleSet, changes, registry
 from reactant.rewrite.copies import simplify_copies
@@ -102,6 +103,7 @@ PASSES: dict[str, Any] = {
     "cse": Mlir("func.func(cse)"),
     "differentiate": Differentiate(),
     "legalize_chlo": Mlir("func.func(chlo-legalize-to-stablehlo)"),
+    **legalization.BY_NAME,
 }
 
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "signs", "conversion", "shape", "chains",
@@ -140,6 +142,9 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     "native": (NATIVE,),
     "differentiated": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,))),
     "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), Keep(), TARGET, *LAST),
+    # What XLA gets in place of the module; programs that are run have it anyway.
+    "xla": legalization.FOR_NUMPY,
+    "xla_of_jax": legalization.FOR_JAX,
 }
 
 

@@ -19,6 +19,8 @@ HELP = "list the rewrite rules: name, family, equation, and when they hold"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--family", action="append", help="only this family; may be repeated")
     parser.add_argument("--markdown", action="store_true", help="as a Markdown page")
+    parser.add_argument("--workarounds", action="store_true",
+                        help="the passes against defects of XLA instead, as a Markdown page")
 
 
 def catalogue(families: list[str] | None = None) -> dict[str, list[Rule]]:
@@ -85,6 +87,11 @@ def _equation(rule: Rule) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.workarounds:
+        from reactant.legalize import legalization
+
+        print(legalization.markdown(), end="")
+        return 0
     families = catalogue(options.family)
     if options.markdown:
         print(markdown(families), end="")

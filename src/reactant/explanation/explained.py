@@ -15,6 +15,7 @@ from reactant.explanation import explorer, page, text
 from reactant.explanation.records import Account, Line
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.legalize import legalization
 from reactant.rewrite.report import following, source_line
 
 _BOOKKEEPING = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
@@ -34,6 +35,7 @@ class Explanation(Account):
         native: what was compiled natively, a text for each part.
         traffic: what one run moves between the devices of a mesh.
         choice: why its arguments lie there as they do, if that was chosen.
+        workarounds: passes against defects of XLA that change what XLA gets (`docs/xla.md`).
 
     Example:
         >>> account = reactant.explain(lambda x: np.log(np.exp(x)) * 1.0, np.ones(3))
@@ -102,7 +104,12 @@ def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[N
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
                        times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic,
-                       "" if lowered.choice is None else str(lowered.choice), lowered)
+                       "" if lowered.choice is None else str(lowered.choice), _workarounds(lowered), lowered)
+
+
+def _workarounds(lowered: Lowered) -> tuple[str, ...]:
+    contract = lowered.as_jax or "contraction" in lowered.options.allow
+    return tuple(legalization.applied(lowered.module, lowered.as_jax, contract, denormals=not lowered.as_jax))
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:

@@ -62,6 +62,8 @@ def _summary(a: Account) -> str:
                              f"{ms(a.times.native)}, XLA {ms(a.times.xla)}")]
     if a.reason:
         pairs.append(("left to jax.jit", a.reason))
+    if a.workarounds:
+        pairs.append(("for XLA", ", ".join(a.workarounds)))
     if a.choice:
         pairs.append(("arguments", a.choice))
     made = [note for note in a.native if not note.startswith("left to XLA")]

@@ -51,5 +51,7 @@ class Account:
     """What one run moves between the devices of a mesh."""
     choice: str = ""
     """Why its arguments lie there as they do, if that was chosen."""
+    workarounds: tuple[str, ...] = ()
+    """Passes against defects of XLA that change what XLA gets (docs/xla.md); native code needs none."""
     lowered: Any = None
     """The program, of which pages show graphs and memory."""

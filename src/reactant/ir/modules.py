@@ -62,6 +62,14 @@ def clone(module: ir.Module) -> ir.Module:
     return ir.Module.parse(bytecode(module))
 
 
+def become(module: ir.Module, other: ir.Module) -> None:
+    """Put the content of another module, which is empty then, in the place of the module's."""
+    for op in list(module.body.operations):
+        op.operation.erase()
+    for op in list(other.body.operations):
+        module.body.append(op)
+
+
 def bytecode(module: ir.Module | ir.Operation) -> bytes:
     """MLIR bytecode: several times faster to write and read than text."""
     stream = io.BytesIO()
