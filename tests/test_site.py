@@ -51,6 +51,13 @@ def test_commands_of_the_figures_exist():
             assert option in source, f"{script} has no {option}"
 
 
+def test_all_environment_variables_are_listed():
+    read = {name for file in (ROOT / "src").rglob("*.py")
+            for name in re.findall(r"\bREACTANT_[A-Z]+(?:_[A-Z]+)*\b", file.read_text())}
+    listed = set(re.findall(r"^\| `(REACTANT_\w+)", (DOCS / "cli.md").read_text(), re.M))
+    assert read and read == listed
+
+
 class Page(HTMLParser):
     """The links, the sources and the ids of a page."""
 
