@@ -264,7 +264,8 @@ class Straight:
             if not step.record:
                 step.load()
             arrays = "".join(f", v{slot}" for slot in step.slots)
-            lines.append(f"if status := call({named(step.record)}{arrays}): raise {named(step.function.failure)}(status)")
+            lines.append(f"if status := call({named(step.record)}{arrays}): "
+                         f"raise {named(step.function.failure)}(status)")
             known[f"kept{len(known)}"] = step
         found = []
         for number, (slot, shape, dtype, alone) in enumerate(self._results):
