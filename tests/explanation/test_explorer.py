@@ -51,7 +51,8 @@ def test_graphs(module):
     assert nodes["arg0"]["namespace"] == "arguments"
     first = looped.__code__.co_firstlineno
     sine = next(node for node in nodes.values() if node["label"] == "sine")
-    assert sine["namespace"] == f"line {first + 1}" and {"key": "source", "value": "y = np.sin(x) + 1.5"} in sine["attrs"]
+    assert sine["namespace"] == f"line {first + 1}"
+    assert {"key": "source", "value": "y = np.sin(x) + 1.5"} in sine["attrs"]
     inner = [node for node in nodes.values() if node["label"] == "multiply" and "body" in node["namespace"]]
     assert inner and inner[0]["namespace"].startswith(f"while of line {first + 2} body/")
     assert any(nodes[edge["sourceNodeId"]]["label"] != "while" for edge in inner[0]["incomingEdges"])

@@ -30,7 +30,7 @@ def test_lines_rules_and_counts():
 def test_text_shows_source_rules_and_times():
     text = str(reactant.explain(chain, np.ones((3, 4)), np.ones((3, 4))))
     for expected in ("chain: ", " operations, ", "compile time: trace ", "b = a.T + y", "traced: ", "now: ",
-                     "rules that fired:", "test_text.py:"):
+                     "rules that fired:", "test_explained.py:"):
         assert expected in text
 
 
