@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import field
 from pathlib import Path
@@ -88,7 +88,7 @@ class _Reader:
                              [each.name for each in self.computations.get(body[1], ())] if body else [], i.trips)
         inner = self.computations.get(i.called[0], []) if i.opcode == "fusion" and i.called else []
         work = Work(bytes=self.bytes(i, shapes, inner))
-        lines: Counter[str] = Counter()
+        lines: dict[str, float] = defaultdict(float)
         kinds: Counter[str] = Counter()
         within = {each.name: each.shape for each in inner}
         for each in inner or [i]:
