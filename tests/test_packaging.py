@@ -50,6 +50,14 @@ def test_supported_versions_are_the_same_everywhere():
     assert sys.version_info[:2] in ((3, 11), (3, 12), (3, 13))
 
 
+def test_what_python_314_waits_for():
+    """jax, jaxlib, numpy, scipy, numba and llvmlite have wheels for it, free-threaded ones as well. Reference counts
+    mean less there (docs/decisions/0022-owners-are-walked.md): without the last one, allow it where the tests run."""
+    counted = {str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.py")
+               if re.search(r"getrefcount|get_referrers", path.read_text())}
+    assert counted == {"src/reactant/frontends/arrays/aliases.py"}
+
+
 def test_all_holds_every_extra():
     extras = dict(PROJECT["project"]["optional-dependencies"])
     (everything,) = extras.pop("all")

@@ -337,10 +337,6 @@ class Rebuilder:
         self.noted: dict[int, list[Noted]] = {}
         """The names of attributes that know whether they were asked for, by the number of the object."""
 
-    def kept(self) -> set[int]:
-        """Identities of the lists and tuples in which the containers stand here."""
-        return {id(self._seen), *map(id, self.containers)}
-
     def refused_used(self) -> bool:
         """Whether the reason of one of the stand-ins has been raised."""
         return any(made._used for made, _ in self.refused)

@@ -76,8 +76,6 @@ def _trace(function: Callable, positional: tuple, keyword: tuple, options: Compi
         session.noting = bool(rebuilder.noted)
         before = [(c, path, changes.contents(c)) for c, path in rebuilder.containers]
         session.given, session.depth = [c for c, _ in rebuilder.containers], len(frames())
-        session.kept = rebuilder.kept() | {id(x) for entry in before for x in (entry, entry[2])}
-        session.kept |= {id(args), id(kwargs), id(session.given), id(session.alternatives)}
         try:
             result = function(*args, **kwargs)
         except StagedRaise:         # each path raises, and has recorded what

@@ -6,7 +6,6 @@ inside and is an output (`written`), while arrays from outside are written as in
 """
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from types import FunctionType
@@ -301,10 +300,7 @@ class _Outlining:
 
     def refuse_changed(self, branch: Branch) -> None:
         inside = {id(c) for c in self.containers}
-        gone = branches.dropped(branch.objects) - inside
-        if any(id(change.container) not in gone for change, _ in branch.objects):
-            gc.collect()                            # cycles of what traced it may hold what the function made
-            gone = branches.dropped(branch.objects) - inside
+        gone = branches.dropped(branch) - inside
         for change, after in branch.objects:
             if id(change.container) in gone:        # it was made by the function
                 continue

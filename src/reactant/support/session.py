@@ -77,65 +77,7 @@ def collecting_later() -> Iterator[None]:
     try:
         yield
     finally:
-        if not ASIDE.frozen and not frozen_by_the_user():
+        if not frozen_by_the_user():
             gc.freeze()
             gc.unfreeze()
         gc.enable()
-
-
-class Aside:
-    """What was there before a trace began, kept from Python's cycle collector while it runs: who asks it about the
-    objects of a trace would else wait for it to look at all that the process has.
-
-    One trace alone has this. Where two run at a time, in two threads, the collector looks at everything.
-    """
-
-    def __init__(self) -> None:
-        self.frozen = False
-        self.cleaned = False
-        """Whether the garbage among what is aside has been collected since."""
-        self._traces = 0
-        self._lock = threading.Lock()
-
-    def _set(self, frozen: bool) -> None:
-        gc.freeze() if frozen else gc.unfreeze()
-        self.frozen = frozen
-
-    @contextlib.contextmanager
-    def put(self) -> Iterator[None]:
-        """While a trace runs."""
-        with self._lock:
-            self._traces += 1
-            if self.frozen:
-                self._set(False)
-            elif self._traces == 1 and not frozen_by_the_user():
-                self._set(True)
-                self.cleaned = False
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._traces -= 1
-                if self.frozen:
-                    self._set(False)
-
-    @contextlib.contextmanager
-    def back(self, clean: bool = True) -> Iterator[bool]:
-        """For a while the collector looks at everything; gives whether there is anything that it did not see. `clean`:
-        what of that is garbage has been collected."""
-        with self._lock:
-            was = self.frozen
-            if was:
-                self._set(False)
-        try:
-            if was and clean and not self.cleaned:
-                self.cleaned = True
-                gc.collect()
-            yield was
-        finally:
-            with self._lock:
-                if was and self._traces == 1:
-                    self._set(True)
-
-
-ASIDE = Aside()

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.support.session import ASIDE
 
 LOG = []
 
@@ -324,13 +323,6 @@ def test_what_is_seen_afterwards_is_right_or_refused(function):
             assert "test_leaving.py" in str(error)
             return
         same(found, function(x.copy(), limit))
-
-
-def test_while_another_trace_runs():
-    with ASIDE.put():
-        test_programs(breaks_before_its_work)
-        for function in (in_a_class, logged):
-            test_what_is_seen_afterwards_is_right_or_refused(function)
 
 
 def test_gradients():

@@ -21,6 +21,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.storage import DynamicSliceStep, Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.trace import Region, current_trace
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.jax_recognition import codes
@@ -56,6 +57,9 @@ class ChosenStorage(Storage):
         self.constant = first.constant or second.constant
         self.seen = stamp(self)
         current_trace().choices.append(weakref.ref(self))
+
+    def ag__leads(self) -> tuple[Storage, ...]:
+        return self.first, self.second, *self.options
 
     def conditions(self) -> dict[Storage, ir.Value | None]:
         """When it is each of its options (None: always); made where they are asked for, since most choices are never
@@ -139,6 +143,9 @@ class ViewStorage(Storage):
     def __init__(self, tensor: Tensor):
         super().__init__(tensor.shape, tensor.dtype, value=tensor.value(), constant=tensor.storage.constant)
         self.tensor = tensor
+
+    def ag__leads(self) -> tuple[Tensor, ...]:
+        return (self.tensor,)
 
     def read(self) -> ir.Value:
         return self.tensor.value()
@@ -227,7 +234,7 @@ class Stood:
 
     def __init__(self, name: str, sources: Iterable[Storage]):
         self.name = name
-        self.seen = [(weakref.ref(s), _content_of(s)) for s in sources]
+        self.seen = [(weakref.ref(s), _state_of(s)) for s in sources]
 
     def require_unwritten(self) -> None:
         for reference, seen in self.seen:
@@ -236,7 +243,7 @@ class Stood:
 
     def before_loops(self, storage: Storage) -> Any:
         """What a memory holds. A loop that may write it gives it a value of its own: it is told that it must not."""
-        now = _content_of(storage)
+        now = _state_of(storage)
         for loop in reversed(current_trace().loops):
             slot = loop.storage_slots.get(storage)
             if slot is not None and now == slot.body:
@@ -248,7 +255,7 @@ class Stood:
         return _appended_elsewhere(self.name)
 
 
-def _content_of(storage: Storage) -> Any:
+def _state_of(storage: Storage) -> Any:
     return storage.read() if type(storage) is Storage and storage.data is None else stamp(storage)
 
 
@@ -372,7 +379,7 @@ def fewer_memories() -> None:
 def bind_directly(cells: Iterable[CellType]) -> None:
     """Variables whose names may be one memory only get arrays that are that memory."""
     for cell in cells:
-        tensor = _content(cell)
+        tensor = content_of(cell)
         if type(tensor) is Tensor and type(tensor.storage) is ChosenStorage and len(tensor.storage.options) == 1 \
                 and type(tensor.storage.first) is Storage:
             tensor.storage = tensor.storage.first
@@ -475,16 +482,17 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
     sides = [s.conditions() if type(s) is ChosenStorage else {s: None} for s in (a.storage, b.storage)]
     shared = sides[0].keys() & sides[1].keys()
     if known and not a.steps and not b.steps and sides[0] != sides[1] and all(
-            type(s) is Storage for s in (*sides[0], *sides[1])) and not any(map(_has_equal_views, shared)):
+            type(s) is Storage for s in (*sides[0], *sides[1])) and not any(_has_equal_views(s, a, b) for s in shared):
         return _are_one(*sides, shared)
     raise ControlFlowError("Whether two names are one array (`is`) is known only at run time here.",
                            hint="Keep a truth or a number that says which one a name is bound to, and compare that.",
                            code="identity-at-run-time")
 
 
-def _has_equal_views(storage: Storage) -> bool:
+def _has_equal_views(storage: Storage, *asked: Tensor) -> bool:
     """Whether several tensors show all of a memory."""
-    return sum(type(x) is Tensor and not x.steps for x in gc.get_referrers(storage)) > 1
+    heap = Heap().look(*((Root("computed"), tensor) for tensor in asked))
+    return not heap.complete or sum(type(x) is Tensor and not x.steps for x in heap.holders(storage)) > 1
 
 
 def as_storage(tensor: Tensor) -> Storage:
@@ -495,17 +503,35 @@ def has_dynamic_steps(tensor: Tensor) -> bool:
     return any(isinstance(s, DynamicSliceStep) for s in tensor.steps)
 
 
-def is_owned(cell: CellType | None, records: int = 0) -> bool:
+def look(cells: Iterable[CellType] = ()) -> Heap:
+    """What the user's code reaches, and what the loops and branches around began with. cells: variables that ask, which
+    may be our own."""
+    return Heap().look(*((Root("variable"), cell) for cell in cells), *begun_with())
+
+
+def begun_with() -> list[tuple[Root, Tensor]]:
+    """The arrays that the loops and branches around began with: these refer to them, too."""
+    trace = current_trace()
+    held = [x for before, _ in trace.around for x in before.values() if type(x) is Tensor]
+    held += [x for loop in trace.loops for c in loop.carried.values() for x in c.objects if type(x) is Tensor]
+    return [(Root("record"), x) for x in held]
+
+
+def is_owned(cell: CellType | None, heap: Callable[[], Heap], records: int = 0) -> bool:
     """Whether the variable is the only thing that refers to its array (and to the array's memory), besides so many
     records of ours."""
-    try:
-        tensor = cell.cell_contents if cell is not None else None
-    except ValueError:
+    tensor = content_of(cell)
+    if not is_tensor(tensor) or not is_own_memory(tensor) or tensor.kind != ARRAY:
         return False
-    if not is_tensor(tensor) or tensor.steps or tensor.kind != ARRAY or type(tensor.storage) is not Storage:
-        return False
-    # The cell, the name here and the argument refer to the tensor; the tensor and the argument to its storage.
-    return sys.getrefcount(tensor) <= 3 + records and sys.getrefcount(tensor.storage) <= 2
+    found = heap()
+    return len(found.holders(tensor)) <= 1 + records and found.knows_one(tensor, "record") \
+        and found.knows_one(tensor.storage)
+
+
+def is_own_memory(tensor: Tensor) -> bool:
+    """Whether a tensor is all of a memory that was made in this trace."""
+    memory = tensor.storage
+    return not tensor.steps and type(memory) is Storage and not memory.constant and memory.argument is None
 
 
 def may_be_written(storage: Storage) -> bool:
@@ -559,7 +585,7 @@ def parts_of_object(x: Any) -> list[Any]:
     if isinstance(x, MethodType):
         return [x.__self__, x.__func__]
     if isinstance(x, FunctionType):
-        return [_content(c) for c in x.__closure__ or ()]
+        return [content_of(c) for c in x.__closure__ or ()]
     if (parts := getattr(type(x), "ag__parts", None)) is not None:
         return parts(x)
     held = type(x).__flags__ & HEAP_TYPE or type(x) is SimpleNamespace
@@ -582,7 +608,10 @@ def globals_of(function: FunctionType) -> list[Any]:
     return [function.__globals__[n] for n in sorted(found) if n in function.__globals__]
 
 
-def _content(cell: CellType) -> Any:
+def content_of(cell: CellType | None) -> Any:
+    """What a variable holds, None where it is unbound."""
+    if cell is None:
+        return None
     try:
         return cell.cell_contents
     except ValueError:

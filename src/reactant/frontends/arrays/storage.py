@@ -84,6 +84,10 @@ class Storage:
             trace.watch.made.add(self)
         self.views: tuple[int, dict[tuple[Step, ...], tuple[Region, ir.Value]]] = (0, {})
 
+    def ag__leads(self) -> tuple[object, ...]:
+        """Other storages, and arrays, that it refers to (`session.heap`)."""
+        return ()
+
     @property
     def version(self) -> int:
         """Another one after each write."""

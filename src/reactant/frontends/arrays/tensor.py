@@ -65,6 +65,10 @@ class Tensor(Sized):
         self.interval = interval      # known inclusive bounds of an integer scalar, for index checks
         self.region = current_trace().region
 
+    def ag__leads(self) -> tuple[st.Storage]:
+        """What it refers to (`session.heap`)."""
+        return (self.storage,)
+
     # -- making
 
     @staticmethod

@@ -6,10 +6,8 @@ all: both are computed and selected from.
 """
 from __future__ import annotations
 
-import sys
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -57,6 +55,7 @@ from reactant.frontends.control.state import (
     kind_of,
     value_of,
 )
+from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.trace import KEYS_OF_THE_RUN, Failure, Region, Trace, current_trace, told_by
 from reactant.frontends.source import source_map
 from reactant.frontends.source.operators import UNSET, Interrupted, Left
@@ -83,6 +82,7 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
     """Trace `body()` into `block`. Afterwards variables, objects and storages are as they were before."""
     trace = current_trace()
     first_check, copies, orders = len(trace.checks), dict(trace.copies), len(trace.orders)
+    computed = len(trace.pending)
     branch = Branch(block)
     try:
         with trace.inside(block) as region, effects.recorded(variables.handled()) as recorder:
@@ -90,6 +90,7 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
             if prepare is not None:
                 prepare()
                 before = variables.snapshot()
+            trace.around.append((before, variables.cells.values()))
             try:
                 branch.outcome = capture(body())
             except StagedRaise:
@@ -97,6 +98,8 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
             except BaseException as error:
                 _let_go(error)
                 raise
+            finally:
+                trace.around.pop()
             branch.states = {n: capture(v) for n, v in variables.snapshot().items()
                              if variables.changed(n, before[n], v)}
             branch.objects = _captured_changes(recorder)
@@ -109,6 +112,7 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
         raise
     finally:
         del trace.checks[first_check:]
+        del trace.pending[computed:]        # of what an exception has left
         region.saved, region.written = {}, {}       # they would keep arrays alive
         variables.clear_dead()
     return branch
@@ -146,44 +150,25 @@ def holds_from(held: Any, regions: tuple[Region | None, ...]) -> bool:
                for x in (held.values() if isinstance(held, dict) else held))
 
 
-def dropped(changes: list[tuple[Change, Tree]]) -> set[int]:
-    """Identities of the containers that only these records refer to: they were made in the region and are gone."""
-    held: Counter[int] = Counter(identity.noted())
-    kept: dict[int, Any] = {}
-    for change, after in changes:
-        for referred in _referred(after):
-            held[id(referred)] += 1
-            kept[id(referred)] = referred
-        for copy in [change.before, after.original] if type(after) is Node else [change.before]:
-            held.update(map(id, copy.values() if isinstance(copy, dict) else copy))
-    for change, after in changes:
-        kept.pop(id(change.container), None)
-        kept.pop(id(getattr(after, "original", None)), None)
-    referred = None
-    gone: set[int] = set()
-    before = None
-    while before != (len(gone), len(kept)):
-        before = len(gone), len(kept)
-        _count_gone(kept, held)
-        for change, _ in changes:
-            if id(change.container) not in gone and effects.is_dropped(change, besides=held[id(change.container)]):
-                gone.add(id(change.container))
-                held.update(map(id, _contents(change.container)))
-    return gone
-
-
-def _count_gone(kept: dict[int, Any], held: Counter[int]) -> None:
-    """Count what containers hold that did not change and that only records, or others that are gone, refer to."""
-    for key in list(kept):
-        if not isinstance(kept[key], tuple) and not effects.mutable(kept[key]):
-            del kept[key]
-        elif sys.getrefcount(kept[key]) <= 2 + held[key]:
-            held.update(map(id, _contents(kept.pop(key))))
-
-
-def _contents(container: Any) -> Iterable[Any]:
-    found = container if isinstance(container, tuple) else effects.contents(container)
-    return found.values() if isinstance(found, dict) else found
+def dropped(branch: Branch) -> set[int]:
+    """Identities of the containers that a branch or body has changed and that nothing reaches after it: they were made
+    in it and are gone."""
+    left = [c for c in branch.objects if not isinstance(c[0].container, effects.GlobalVariable)]
+    if not left:
+        return set()
+    heap = Heap().look()
+    for tree in (*branch.states.values(), branch.outcome):
+        for x in _referred(tree):
+            heap.note(Root("variable"), x)
+    reached = left
+    while reached:
+        heap.walk()
+        reached = [c for c in left if heap.reaches(c[0].container)]
+        for change, after in reached:
+            for x in _referred(after):
+                heap.note(change.container, x)
+        left = [c for c in left if not heap.reaches(c[0].container)]
+    return {id(change.container) for change, _ in left}
 
 
 def _referred(tree: Tree) -> Iterator[Any]:
@@ -468,7 +453,7 @@ class Meeting:
         if id(change.container) in reachable([self.variables.get(n) for n in self.variables.cells])[0]:
             return False
         branches = self.then, self.orelse
-        if any(id(change.container) in dropped(branch.objects) for branch in branches) or any(
+        if any(id(change.container) in dropped(branch) for branch in branches) or any(
                 change.container is part for branch in branches for tree in branch.states.values()
                 for part in originals(tree)):
             return True

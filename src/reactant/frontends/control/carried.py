@@ -8,8 +8,7 @@ from typing import Any, TypeGuard
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays.aliases import ChosenStorage, reachable
-from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.aliases import is_own_memory, reachable
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import effects, identity
 from reactant.frontends.control.demands import NeedsGrower
@@ -22,12 +21,11 @@ from reactant.frontends.control.state import (
     Known,
     Mismatch,
     Node,
-    Snapshot,
     Tree,
     kind_of,
     rebuilt,
 )
-from reactant.frontends.session.holders import hidden_references, looks, references
+from reactant.frontends.session.heap import Heap
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import UNSET, Unusable
 from reactant.ir import ops
@@ -293,29 +291,9 @@ def mismatch(loop: Any, name: str, plan: Broken) -> ControlFlowError:
 
 # ---- who else refers to an array ---------------------------------------------------------------------------------
 
-NOTES = (Node, Snapshot, effects.Change, identity.Link)
-"""What we note of containers: does not count as who knows them."""
-
-
-def is_held_once(tensor: Tensor, copies: set[int]) -> bool:
-    """Whether one list, dict or object is the only thing that refers to an array and to its memory, besides captured
-    trees and those with the identities `copies`. Asks the garbage collector, which takes milliseconds."""
-    memory = tensor.storage
-    if tensor.steps or type(memory) is not Storage or memory.constant or memory.argument is not None:
-        return False
-    for look in looks():
-        hidden, found = references(tensor)
-        holders = len(found)
-        for holder in found:        # no comprehension: it would refer to the array by a cell
-            holders -= type(holder) is Held or id(holder) in copies
-        unknown, shown = references(memory)
-        for holder in shown:
-            holders += type(holder) in (Tensor, ChosenStorage) and holder is not tensor
-        look.complete = hidden == hidden_references() and (look.everywhere or unknown == hidden_references())
-        if look.complete and holders == 1:
-            return True
-        found = shown = holder = None
-    return False
+def is_held_once(tensor: Tensor, heap: Heap) -> bool:
+    """Whether one list, dict or object is the only thing that refers to an array, and it to its memory."""
+    return is_own_memory(tensor) and heap.knows_one(tensor) and heap.knows_one(tensor.storage)
 
 
 def inside(tree: Tree) -> list[Node]:
@@ -327,27 +305,10 @@ def inside(tree: Tree) -> list[Node]:
     return found
 
 
-def is_in_one_place(node: Node, copies: set[int]) -> bool:
+def is_in_one_place(node: Node, heap: Heap) -> bool:
     """`is_held_once` of a list, tuple, dict or object."""
-    if node.original is None:
-        return True
-    for look in looks():
-        hidden, found = references(node.original)
-        holders = 0
-        for holder in found:
-            holders += type(holder) not in NOTES and id(holder) not in copies
-        look.complete = hidden <= hidden_references()
-        if look.complete and holders <= 1:
-            return True
-        found = holder = None
-    return False
-
-
-def own_copies(loop: Any) -> set[int]:
-    """The identities of what we keep of containers, and so refers to what they hold."""
-    found = effects.copies() | loop.trace.kept | {id(c.before) for c in loop.variables.containers.values()}
-    found |= {id(held) for link in loop.trace.identities for held in (link.sides, link.known)}
-    return found | {id(c) for each in (*loop.trace.loops, loop) for c in each.before.values()}
+    return node.original is None or id(node.original) not in current_trace().copies \
+        and heap.knows_one(node.original, "argument", "alternative")
 
 
 # ---- lists that a loop writes into or appends to ------------------------------------------------------------------

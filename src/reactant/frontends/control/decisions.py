@@ -17,7 +17,7 @@ from reactant.frontends.control.carried import truth_of
 from reactant.frontends.control.state import capture, is_record
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.abstract import Abstract, each_key
-from reactant.frontends.session.calls import is_undecided
+from reactant.frontends.session.calls import holding, is_undecided
 from reactant.frontends.session.trace import is_tracing
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import ag__
@@ -131,11 +131,13 @@ def _until(decisive: bool, first: Any, *others: Callable[[], Any]) -> Any:
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
             if decisive and issubclass(type(first), Abstract):
                 known = first.ag__if_true()
-            return if_exp(test, *((lambda: known, rest) if decisive else (rest, lambda: known)))  # noqa: B023
+            with holding(first):
+                return if_exp(test, *((lambda: known, rest) if decisive else (rest, lambda: known)))  # noqa: B023
         if is_traced(first):
             known, rest = first, _Noted(decisive, (other, *others[position + 1:]))
             sides = (lambda: known, rest) if decisive else (rest, lambda: known)  # noqa: B023
-            return rest.settled(known, staged_if(predicate_of(first), *sides))
+            with holding(first):
+                return rest.settled(known, staged_if(predicate_of(first), *sides))
         if bool(test) is decisive:
             return first
         first = other()

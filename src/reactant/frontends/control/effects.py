@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from types import CellType, FunctionType
@@ -118,11 +117,6 @@ def innermost() -> Recorder | None:
     return next((recorder for recorder in reversed(recorders()) if not recorder.watches), None)
 
 
-def copies() -> set[int]:
-    """The identities of the copies that the regions hold of what they changed."""
-    return {id(change.before) for recorder in recorders() for change in recorder.changes.values()}
-
-
 def touch(container: Any, name: str = "") -> None:
     """`container` is about to change. One that says it was made at this depth dies with the region."""
     stack = recorders()
@@ -231,12 +225,6 @@ def differ(before: Any, after: Any) -> bool:
     if isinstance(before, list):
         return any(a is not b for a, b in zip(before, after, strict=True))
     return list(before) != list(after) or any(before[k] is not after[k] for k in before)
-
-
-def is_dropped(change: Change, besides: int) -> bool:
-    """Whether nobody but the record, and `besides` other references, knows the container any more: it was made inside
-    the region and is gone."""
-    return not isinstance(change.container, GlobalVariable) and sys.getrefcount(change.container) <= 2 + besides
 
 
 def describe(change: Change) -> str:

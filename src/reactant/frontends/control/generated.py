@@ -10,7 +10,7 @@ import builtins
 import itertools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -28,6 +28,7 @@ from reactant.frontends.control.pushed import waits
 from reactant.frontends.control.state import MaybeBound, Variables
 from reactant.frontends.session import calls, protocols
 from reactant.frontends.session.abstract import AbstractList
+from reactant.frontends.session.calls import holding
 from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source.operators import UNSET, ag__
@@ -200,7 +201,7 @@ class Generated:
             return list(self)
         if self.must_be_listed():
             if self.test is None and not self.nested:
-                found = list(self.elements(_known))
+                found = _listed(self.elements(_known))
                 self.taken()
                 return found
             self.iterable = _at_once(self.iterable)
@@ -209,7 +210,7 @@ class Generated:
             return self.in_rows(extents)
         position = self.iterable.begin() if isinstance(self.iterable, UsedUp) else 0
         try:
-            found = list(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
+            found = _listed(self.elements(_known)) if self.has_known_length() and not is_tensor(position) \
                 and (hashed and not current_trace().keyed or not self.is_long()) else _collected(self, [])
         except _RunTimeTest:
             if isinstance(self.iterable, UsedUp):
@@ -332,6 +333,15 @@ def _refused() -> Iterator[Any]:
     yield
 
 
+def _listed(elements: Iterable[Any]) -> list[Any]:
+    """A list of these, which is held while the next ones are made."""
+    found: list[Any] = []
+    with holding(found):
+        for element in elements:
+            found.append(element)       # noqa: PERF402 - not by C code, where it would be found nowhere meanwhile
+    return found
+
+
 def _collected(generated: Generated, found: Any, even: bool = False) -> Any:
     """The elements in a list, appended in a loop; `even`: in rows of one length, that are loops, too, however short."""
     element, test, nested, source = generated.element, generated.test, generated.nested, generated.source()
@@ -341,7 +351,8 @@ def _collected(generated: Generated, found: Any, even: bool = False) -> Any:
     def body(item: Any) -> None:
         def then() -> None:
             if nested:
-                _collected(element(item), found, even)
+                with holding(found):
+                    _collected(element(item), found, even)
             else:
                 ag__.call(found.append, element(item))
 

@@ -22,6 +22,7 @@ from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Trace, current_trace, frames
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.operators import CHANGING
+from reactant.frontends.source.temporaries import CELLS
 from reactant.ir import ops
 from reactant.support.records import dataclass
 
@@ -152,20 +153,6 @@ def filled_later() -> Iterator[None]:
             fill()
     finally:
         trace.unfilled = before
-
-
-def noted() -> Iterator[int]:
-    """The identity of each container, once for each reference to it in what is noted here. What stands for objects in
-    a region that is still open does reach them."""
-    trace = current_trace()
-    ended = [v for v in trace.views.values() if v.region.closed]
-    tuples = {id(each.sides): each.sides for each in trace.identities} | {id(v.items): v.items for v in ended}
-    for view in trace.views.values():
-        if not view.region.closed:
-            tuples.pop(id(view.items), None)
-    for held in (*tuples.values(), *(link.known for link in trace.identities),
-                 [link.made for link in trace.identities], [v.made for v in trace.views.values()]):
-        yield from map(id, held)
 
 
 def are_linked(container: Any, original: Any) -> bool:
@@ -328,7 +315,8 @@ def roots() -> list[Any]:
 def variables_of(frame: FrameType) -> tuple[list[tuple[str, Any]], list[Any]]:
     """The local variables of a function that is being called, by name, and the global ones that its code names."""
     outside, local = frame.f_globals, frame.f_locals
-    found = list(local.items()), [outside[name] for name in frame.f_code.co_names if name in outside]
+    found = [(name, value) for name, value in local.items() if name != CELLS], \
+        [outside[name] for name in frame.f_code.co_names if name in outside]
     if type(local) is dict and frame.f_code.co_flags & CO_OPTIMIZED:
         local.clear()       # a copy that Python before 3.13 keeps with the frame, and makes anew when it is asked
     return found

@@ -5,9 +5,8 @@ lists, dicts and objects that only those hold: after the `if` they are what the 
 """
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator
-from types import FrameType, ModuleType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from reactant.frontends.arrays.aliases import reachable
@@ -15,10 +14,10 @@ from reactant.frontends.control.effects import Change
 from reactant.frontends.control.identity import variables_of
 from reactant.frontends.control.plans import originals
 from reactant.frontends.control.state import Known, Tree
+from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.trace import Trace, frames
 from reactant.frontends.source.conversion import is_converted
 from reactant.support.package import PACKAGE
-from reactant.support.session import ASIDE, frozen_by_the_user
 
 if TYPE_CHECKING:
     from reactant.frontends.control.branch import Branch
@@ -35,40 +34,35 @@ class Leaving:
         self._lost: set[int] | None = None
 
     def loses(self, change: Change) -> bool:
-        """Whether nobody can reach a container on that path, which was made while this trace runs."""
+        """Whether nobody can reach a container on that path."""
         if self._lost is None:
             self._lost = self._only_by_lost_variables()
-        return id(change.container) in self._lost and _is_new(change.container)
+        return id(change.container) in self._lost
 
     def _only_by_lost_variables(self) -> set[int]:
-        kept, lost = list(Trace.current().given), []
+        heap, lost = Heap(), []
+        heap.begin()
         for frame, own in _frames():
-            local, outside = variables_of(frame)
-            if frame.f_code.co_filename.startswith(OURS):
-                kept += [value for name, value in local if name in ("iterable", "items")]
+            if not own:
+                heap.variables(frame)
                 continue
-            kept += outside
-            for name, value in local:
-                (lost if own and name not in self.left else kept).append(value)
+            for name, value in variables_of(frame)[0]:
+                if name in self.left:
+                    heap.note(Root("variable", name), value)
+                else:
+                    lost.append(value)
         for name in self.left & self.branch.states.keys():
-            kept += _objects(self.branch.states[name])
-        alive: set[int] = set()
-        changes = self.branch.objects
-        while True:     # what the branch has put into what is kept
-            alive |= reachable(kept, everywhere=True, depth=ANY_DEPTH)[0]
-            kept = [x for change, after in changes if id(change.container) in alive for x in _objects(after)]
-            changes = [c for c in changes if id(c[0].container) not in alive]
-            if not kept:
-                return reachable(lost, depth=ANY_DEPTH)[0] - alive
-
-
-def _is_new(container: Any) -> bool:
-    """Whether it was made while this trace runs; where others run, too, whether no class or module holds it."""
-    if ASIDE.frozen:
-        return any(x is container for x in gc.get_objects())
-    tables = [x for x in gc.get_referrers(container) if type(x) is dict]
-    return not frozen_by_the_user() and not any(
-        isinstance(owner, (type, ModuleType)) for table in tables for owner in gc.get_referrers(table))
+            for x in _objects(self.branch.states[name]):
+                heap.note(Root("variable", name), x)
+        changes = reached = self.branch.objects
+        while reached:      # what the branch has put into what is kept
+            heap.walk()
+            reached = [c for c in changes if heap.reaches(c[0].container)]
+            for change, after in reached:
+                for x in _objects(after):
+                    heap.note(change.container, x)
+            changes = [c for c in changes if not heap.reaches(c[0].container)]
+        return reachable(lost, depth=ANY_DEPTH)[0] - heap.found.keys() if heap.complete else set()
 
 
 def _objects(tree: Tree) -> list[Any]:
@@ -76,13 +70,13 @@ def _objects(tree: Tree) -> list[Any]:
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:
-    """What is being called since the trace began, without our own functions but for loops, which hold what they take
-    elements from; and whether it is the function whose statement is traced, or a block of it."""
+    """What is being called since the trace began, without our own functions; and whether it is the function whose
+    statement is traced, or a block of it."""
     called = frames()
     own = True
     for frame in called[:len(called) - Trace.current().depth]:
         code = frame.f_code
-        if not code.co_filename.startswith(OURS) or code.co_name == "for_stmt":
+        if is_converted(code) or not code.co_filename.startswith(OURS):
             inside = own and is_converted(code)
             yield frame, inside
             own = own and (not inside or code.co_name.startswith("ag__"))

@@ -1,18 +1,15 @@
 """Where a list is found that is no variable of a loop, but changes in it: `self.history.append(x)`.
 
-What stands for the list while the loop is traced takes its place there. That needs the one place: the garbage collector
-says what refers to the list, and references that come from nowhere else refuse it.
+What stands for the list while the loop is traced takes its place there. That needs the one place (`heap`).
 """
 from __future__ import annotations
 
 from types import CellType
 from typing import Any
 
-from reactant.frontends.control.effects import Change
-from reactant.frontends.control.element_copies import Copy
-from reactant.frontends.control.identity import Link
-from reactant.frontends.control.state import Node
-from reactant.frontends.session.holders import attributes_of, hidden_references, looks, owner_of, references
+from reactant.frontends.arrays.aliases import look
+from reactant.frontends.control.loop_state import LoopState
+from reactant.frontends.session.heap import Heap, attributes_of
 from reactant.frontends.session.trace import current_trace
 from reactant.support.records import dataclass
 
@@ -44,31 +41,21 @@ def _renumber(old: Any, new: Any) -> None:
             known[number] = new
 
 
-def place_of(box: list[list], copies: set[int]) -> Place | None:
-    """The only place of a list, which is taken out of `box` so that its caller does not refer to it; None where there
-    may be others. `copies`: identities of our own copies of contents."""
-    target = box.pop()
-    for look in looks():
-        hidden, found = references(target)
-        holders = []
-        for holder in found:        # no comprehension: it would refer to the list by a cell
-            if type(holder) not in (Change, Node, Link, Copy) and id(holder) not in copies:
-                holders.append(holder)
-        look.complete = hidden == hidden_references()
-        if look.complete and len(holders) == 1:
-            return _place(holders[0], target)
-        found = holders = holder = None     # type: ignore[assignment]
-    return None
+def place_of(target: list, loop: LoopState) -> Place | None:
+    """The only place of a list; None where there may be others."""
+    heap = look(loop.variables.cells.values())
+    holders = heap.holders(target, "argument", "alternative")
+    return _place(holders[0], target, heap) if heap.complete and len(holders) == 1 else None
 
 
-def _place(holder: Any, target: list) -> Place | None:
+def _place(holder: Any, target: list, heap: Heap) -> Place | None:
     if type(holder) is CellType:
         return Place(holder, holder, None)
     owner, held = holder, holder
     if isinstance(holder, dict):
         if "__builtins__" in holder:        # a module's variables
             return None
-        owner = owner_of(holder)
+        owner = next((x for x in heap.holders(holder) if attributes_of(x) is holder), holder)
     elif not isinstance(holder, list):
         held = attributes_of(holder)
     pairs = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ()

@@ -7,7 +7,7 @@ but for names that pass their arrays around (`rotations`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from jaxlib.mlir import ir
 
@@ -20,6 +20,7 @@ from reactant.frontends.arrays.aliases import (
     ViewStorage,
     as_storage,
     is_owned,
+    look,
     may_be_one,
     roots_of,
 )
@@ -35,13 +36,13 @@ from reactant.frontends.control.carried import (
     is_held_once,
     is_in_one_place,
     leaves,
-    own_copies,
 )
 from reactant.frontends.control.demands import NeedsPeeling
 from reactant.frontends.control.departures import Departure
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.rotations import Rotation
 from reactant.frontends.control.state import Held, Known, Tree, kind_of
+from reactant.frontends.session.heap import Heap
 from reactant.frontends.source.operators import VALUE
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -53,14 +54,14 @@ def written_in_place(loop: LoopState, start: Tensor, slot: Slot) -> bool:
     return start.storage in loop.given or start.storage.version > 0 and start.storage.value != slot.body
 
 
-def begun_around(loop: LoopState) -> dict[str, Storage]:
+def begun_around(loop: LoopState, heap: Callable[[], Heap]) -> dict[str, Storage]:
     """The arrays of variables that the loop around began its turn with, and that nobody else refers to."""
     found: dict[str, Storage] = {}
     for around in loop.trace.loops[-1:]:
         begun = [id(o) for c in around.carried.values() for o in c.objects]
         for name, owned in loop.owned.items():
             # what it carries and the snapshot of its variables refer to such an array
-            if not owned and is_owned(cell := loop.variables.cells.get(name), records=2) and cell is not None \
+            if not owned and is_owned(cell := loop.variables.cells.get(name), heap, records=2) and cell is not None \
                     and begun.count(id(cell.cell_contents)) == 1:
                 found[name] = cell.cell_contents.storage
     return found
@@ -212,11 +213,11 @@ class LoopArrays:
         if arrays and loop.stand_ins.issuperset(arrays):
             return True
         if name in loop.variables.containers and name not in loop.owned:
-            copies = own_copies(loop)
+            heap = look()
             loop.owned[name] = all([
-                is_held_once(leaf.tensor, copies) for leaf in by_value(entry, loop.carried[name])
+                is_held_once(leaf.tensor, heap) for leaf in by_value(entry, loop.carried[name])
                 if type(leaf) is Held and leaf.tensor.kind == ARRAY]) and all([
-                    is_in_one_place(inner, copies) for inner in inside(entry)])
+                    is_in_one_place(inner, heap) for inner in inside(entry)])
         return loop.owned[name]
 
     def is_given(self, name: str) -> bool:

@@ -5,8 +5,9 @@ import dataclasses
 
 import numpy as np
 
+from reactant.frontends.arrays.aliases import look
 from reactant.frontends.arrays.tensor import PYTHON
-from reactant.frontends.control.carried import are_alike, is_in_one_place, numeric_kind, own_copies, with_parts
+from reactant.frontends.control.carried import are_alike, is_in_one_place, numeric_kind, with_parts
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Kind, Node, Tree, joined
 from reactant.frontends.session.trace import current_trace
@@ -38,5 +39,5 @@ def fresh(loop: LoopState) -> frozenset[str]:
     empty = [n for n in loop.rebound if type(e := loop.entries.get(n)) is Node and e.kind == "list" and not e.children]
     if not empty:
         return frozenset()
-    copies = own_copies(loop)
-    return frozenset([n for n in empty if is_in_one_place(loop.entries[n], copies)])
+    heap = look(loop.variables.cells.values())
+    return frozenset(n for n in empty if is_in_one_place(loop.entries[n], heap))

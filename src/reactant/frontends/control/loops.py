@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Set
 from types import FunctionType
 from typing import Any
@@ -23,6 +24,7 @@ from reactant.frontends.arrays.aliases import (
     bind_directly,
     fewer_memories,
     is_owned,
+    look,
     may_be_written,
     reachable_storages,
 )
@@ -114,8 +116,10 @@ class Loop(LoopState):
         self.body, self.flags, self.count, self.test, self.first = body, flags, count, test, first
         self.start, self.again = start, again
         self.count_value = loop_conditions.limit(self.trace, count) if is_tensor(count) else None
-        self.owned = {n: is_owned(self.variables.cells.get(n)) for n in live}
-        self.lent = loop_arrays.begun_around(self)      # arrays that only the loop around knows, besides
+        cells = self.variables.cells
+        heap = functools.cache(lambda: look(cells.values()))
+        self.owned = {n: is_owned(cells.get(n), heap) for n in live}
+        self.lent = loop_arrays.begun_around(self, heap)      # arrays that only the loop around knows, besides
         self.given: set[Storage] = set()                # loops inside may have written these in place
         self.rebound = rebound
         self.begin_again()
@@ -377,7 +381,7 @@ class Loop(LoopState):
     def more_objects(self, branch: Branch) -> bool:
         """Lists, dicts, objects and outer variables that the body changed become variables of the loop."""
         inside = {id(o) for tree in branch.states.values() for o in originals(tree)}
-        inside |= branches.dropped(branch.objects)
+        inside |= branches.dropped(branch)
         if inside and branch.objects:       # what was there before is not new for being bound to another name
             inside -= loop_identity.outside(self).union(*(map(id, originals(e)) for e in self.entries.values()))
         found = False

@@ -316,6 +316,8 @@ def _plainly(method: Callable, *arguments: Any) -> Any:
 
 def context(manager: Any) -> Any:
     """The context manager of a `with` statement."""
+    if SESSION.trace is not None:
+        SESSION.trace.pending.append(manager)     # until the function ends
     kind = type(manager)
     whole = method_of(kind, "__enter__") is not None and method_of(kind, "__exit__") is not None
     if not whole and ag__.attempt_around() is None:

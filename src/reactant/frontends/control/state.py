@@ -188,10 +188,6 @@ def rebuilt(node: Node, children: list[Any]) -> Any:
 
 # ---- variables -------------------------------------------------------------------------------------------------
 
-class Snapshot(dict):
-    """What variables held, by name. Whoever asks who else knows a list does not count it."""
-
-
 class Variables:
     """The variables that the functions of one statement assign."""
 
@@ -248,7 +244,7 @@ class Variables:
             cell.cell_contents = value
 
     def snapshot(self) -> dict[str, Any]:
-        return Snapshot({n: self.get(n) for n in self.live})
+        return {n: self.get(n) for n in self.live}
 
     def restore(self, values: dict[str, Any]) -> None:
         for name, value in values.items():

@@ -5,6 +5,7 @@ method, partial, class or callable object; or to the callable itself (C function
 """
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import gc
@@ -107,7 +108,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if kind is FunctionType:
         replacement = _replacement_of(function)
         if replacement is not None:
-            return replacement(*arguments, **keywords)
+            with holding(arguments, keywords):
+                return replacement(*arguments, **keywords)
         return _call_function(function, arguments, keywords)
     if kind is MethodType:
         if type(function.__self__) in OURS:
@@ -123,12 +125,14 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
         return _call_cached(function, arguments, keywords)
     replacement = _replacement_of(function)
     if replacement is not None:
-        return replacement(*arguments, **keywords)
+        with holding(arguments, keywords):
+            return replacement(*arguments, **keywords)
     handler = KINDS.get(kind)
     if handler is not None:
         ag__.foreign_call(arguments, keywords)
         _look_into(arguments, keywords)
-        return handler(function, arguments, keywords)
+        with holding(function, arguments, keywords):
+            return handler(function, arguments, keywords)
     if of_jax(function) and ag__.involves_tracing(arguments, keywords):
         return _call_jax(function, arguments, keywords)
     method = inspect.getattr_static(kind, "__call__", None)
@@ -164,11 +168,54 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
     ag__.foreign_call(arguments, keywords)
     _look_into(arguments, keywords)
     try:
-        return function(*arguments, **keywords)
+        with holding(function, arguments, keywords):
+            if _may_keep(function):
+                note_escaped(arguments, keywords)
+            return function(*arguments, **keywords)
     except Exception as error:
         if (ours := _in_our_words(error, function, arguments, keywords)) is not None:
             raise ours from error
         raise
+
+
+class holding:
+    """While code runs that is not followed: what it is given."""
+
+    __slots__ = ("count", "trace", "values")
+
+    def __init__(self, *values: Any):
+        self.values, self.trace = values, SESSION.trace
+
+    def __enter__(self) -> None:
+        if self.trace is not None:
+            self.count = len(self.trace.pending)
+            self.trace.pending += self.values
+
+    def __exit__(self, *raised: object) -> None:
+        if self.trace is not None:
+            del self.trace.pending[self.count:]
+
+
+def note_escaped(*values: Any) -> None:
+    """Code that is not followed may have kept these, where nothing finds them."""
+    if SESSION.trace is not None:
+        SESSION.trace.escaped += values
+
+
+_CONTAINERS = (list, dict, set, frozenset, tuple, collections.deque)
+_KEEPING = frozenset("""_contextvars _ctypes _queue _signal _thread _weakref asyncio atexit concurrent contextvars
+    ctypes gc logging multiprocessing queue sched shelve signal socket sqlite3 sys threading unittest
+    weakref""".split())
+"""Modules of Python's library that keep what they are given, where no variable of the program leads to."""
+
+
+def _may_keep(function: Any) -> bool:
+    """Whether it is code that keeps what it is given where nothing of the program's leads to."""
+    if isinstance(getattr(function, "__self__", None), _CONTAINERS):
+        return False
+    root = _module_of(function).split(".")[0]
+    return root in _KEEPING or type(function) is not FunctionType and root not in sys.stdlib_module_names \
+        and root not in ("numpy", "jax", "jaxlib", "reactant", "scipy")
 
 
 def looked_into(x: Any) -> Any:
@@ -328,13 +375,18 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
         converted = functools.partial(_not_converted, function)
     if trace is None:
         return converted(*arguments, **keywords)
+    trace.followed[id(function)] = function
     if code.co_flags & inspect.CO_GENERATOR and (converted is not function or is_converted(code)):
         return ag__.begun(function, arguments, keywords, converted(*arguments, **keywords))
+    computed = len(trace.pending)
     trace.begun.append(trace.noted)
+    trace.active.append(function)
     try:
         return converted(*arguments, **keywords)
     finally:
         trace.begun.pop()
+        trace.active.pop()
+        del trace.pending[computed:]
 
 
 _GENERATOR_CONTEXT = contextlib.contextmanager(lambda: iter(())).__code__
@@ -353,21 +405,24 @@ def _call_builtin(function: Any, arguments: tuple, keywords: dict) -> Any:
         replacement = _replacement_of(function)
         if replacement is None:
             return call_as_it_is(function, arguments, keywords)
-        return replacement(*arguments, **keywords)
+        with holding(arguments, keywords):
+            return replacement(*arguments, **keywords)
     return ag__.call_bound(function, owner, *arguments, **keywords)
 
 
 def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
     replacement = _replacement_of(cls)
     if replacement is not None:
-        return replacement(*arguments, **keywords)
+        with holding(arguments, keywords):
+            return replacement(*arguments, **keywords)
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
                                                        or convertible(getattr(cls, "__post_init__", None))):
         foreign = (_is_library(cls) or _takes_apart(cls)) and not issubclass(cls, BaseException)
         if foreign:
             return call_as_it_is(cls, arguments, keywords)
         _look_into(arguments, keywords)
-        return cls(*arguments, **keywords)
+        with holding(arguments, keywords):
+            return cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:
         made = object.__new__(cls)
@@ -480,7 +535,10 @@ def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -
     if handler is not None:
         return handler(function, arguments, keywords)
     try:
-        return function(*arguments, **keywords)
+        with holding(function, arguments, keywords):
+            if _may_keep(function):
+                note_escaped(arguments, keywords)
+            return function(*arguments, **keywords)
     except Exception as error:
         foreign = _is_library(function) or _takes_apart(function)
         if foreign and (ours := _in_our_words(error, function, arguments, keywords)) is not None:

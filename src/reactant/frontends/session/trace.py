@@ -21,7 +21,7 @@ from reactant.errors import LeakError, ReactantError
 from reactant.frontends.source import source_map
 from reactant.ir import ops
 from reactant.ir.types import tensor_type
-from reactant.support.session import ASIDE, SESSION, is_tracing
+from reactant.support.session import SESSION, is_tracing
 
 Storage = Any
 """`arrays.storage.Storage`, which stands on this file."""
@@ -204,8 +204,16 @@ class Trace:
         """Which containers may be which others (`identity`)."""
         self.given: list[Any] = []
         """The lists, dicts and objects among the arguments."""
-        self.kept: set[int] = set()
-        """Identities of what else refers to these, and is ours."""
+        self.pending: list[Any] = []
+        """What expressions have computed and not used yet (`temporaries`), and what code is given that is not ours."""
+        self.active: list[Any] = []
+        """The functions that are being called."""
+        self.followed: dict[int, Any] = {}
+        """Those that have been called, by their identities."""
+        self.escaped: list[Any] = []
+        """What code that is not followed may have kept."""
+        self.around: list[tuple[dict[str, Any], Iterable[Any]]] = []
+        """Of the branches and loops that are being traced: what their variables held before, and where these are."""
         self.depth = 0
         """How many functions had been called when it began: what they hold is the caller's."""
         self.closed = False
@@ -370,7 +378,7 @@ def tracing(options: Any = None, wanted: set[str] | None = None) -> Iterator[Tra
     trace = Trace(options, wanted)
     SESSION.trace = trace
     try:
-        with ASIDE.put(), ir.InsertionPoint(trace.entry):
+        with ir.InsertionPoint(trace.entry):
             yield trace
     finally:
         trace.close()

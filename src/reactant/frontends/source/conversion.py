@@ -40,6 +40,7 @@ from reactant.frontends.source.matching import MatchLowering
 from reactant.frontends.source.named import NamedLowering
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.source.outlining import convert_function_body
+from reactant.frontends.source.temporaries import Temporaries
 from reactant.frontends.source.yielding import PushLowering
 from reactant.support.package import PACKAGE
 from reactant.support.records import dataclass
@@ -190,10 +191,11 @@ def _converted_code(function: FunctionType, catching: bool, pushed: bool) -> Cod
     mark_tests(node)
     node = NamedLowering(namer).visit(MatchLowering(namer).visit(node))
     checked: frozenset[str] = frozenset()
-    if not _uses_locals(node):
+    looked_at = _uses_locals(node)
+    if not looked_at:
         checked = convert_function_body(ExtendLowering(namer).visit(node), namer, catching)
     node = ExpressionConversion(checked, namer).visit(node)
-    return _compiled(node, code)
+    return _compiled(Temporaries(says_cells=not looked_at).visit(node), code)
 
 
 def _uses_locals(node: ast.FunctionDef) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.source.jumps import RETURNED, VALUE
+from reactant.support.session import SESSION
 
 INPLACE: dict[str, Callable[[Any, Any], Any]] = {
     "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "MatMult": operator.imatmul,
@@ -276,6 +277,20 @@ def ld(value: Any) -> Any:
     return value
 
 
+def hold(value: Any) -> Any:
+    """A value that is used when other parts of its expression have been computed."""
+    if (trace := SESSION.trace) is not None:
+        trace.pending.append(value)
+    return value
+
+
+def let_go(count: int, value: Any) -> Any:
+    """The last one of these parts: so many values before it are used now."""
+    if (trace := SESSION.trace) is not None:
+        del trace.pending[-count:]
+    return value
+
+
 def unset() -> Unset:
     return UNSET
 
@@ -462,6 +477,8 @@ def _attribute_at(kind: type, place: int | str, count: int = 0) -> str | None:
 class Operators:
     """The namespace; its attributes are replaced by `install`."""
 
+    ag__internal = True     # nothing of the user's is found there
+
     def __init__(self) -> None:
         self.if_stmt, self.while_stmt, self.for_stmt, self.if_exp = if_stmt, while_stmt, for_stmt, if_exp
         self.and_, self.or_, self.not_, self.chain, self.contains = and_, or_, operator.not_, chain, contains
@@ -487,6 +504,7 @@ class Operators:
         self.fits_mapping, self.rest_of_mapping = fits_mapping, rest_of_mapping
         self.fits_class, self.part_of_class = fits_class, part_of_class
         self.ld, self.unset, self.result, self.slice = ld, unset, result, builtins.slice
+        self.hold, self.let_go = hold, let_go
 
 
 ag__ = Operators()

@@ -21,7 +21,7 @@ from reactant.frontends.arrays.indexing import element_steps
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import effects, identity
-from reactant.frontends.control.carried import held_before, own_copies
+from reactant.frontends.control.carried import held_before
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import NeedsArray
 from reactant.frontends.control.list_places import Place, place_of
@@ -373,13 +373,12 @@ def _stand_in(loop: LoopState, name: str, source: list, found: NeedsArray) -> No
 
 def _place(loop: LoopState, found: NeedsArray) -> Place | None:
     """The one place of a list that is no variable, or of the outermost list around it."""
-    box, found.target, found.__traceback__ = [found.target], None, None
+    target = found.target
     while True:
-        place = place_of(box, own_copies(loop))
+        place = place_of(target, loop)
         if place is None or not isinstance(place.owner, list):
             return place
-        box = [place.owner]
-        place.owner = place.held = None
+        target = place.owner
 
 
 def _holds(items: list, target: list) -> bool:

@@ -8,16 +8,14 @@ rows begin with the elements from before the loop, and what it sees of them is a
 """
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays.aliases import GuardedStorage, has_dynamic_steps, roots_of
+from reactant.frontends.arrays.aliases import GuardedStorage, begun_with, has_dynamic_steps, look, roots_of
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.storage import Storage, row_steps
@@ -30,6 +28,7 @@ from reactant.frontends.control.iteration import Items, RangeItems
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, joined, kind_of, value_of
 from reactant.frontends.session import calls, recording
+from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values.array_lists import ArrayList
@@ -150,7 +149,7 @@ class Grower(Changes):
 
     def append(self, item: Any) -> None:
         tree = capture(present(item))
-        self.require_fresh(tree, True)
+        self.require_fresh(tree, item)
         self.put(tree)
 
     def put(self, tree: Tree, place: ir.Value | None = None, first: bool = False) -> None:
@@ -188,7 +187,7 @@ class Grower(Changes):
         self.require_use(SHIFTS)
         element_copies.moved(self)
         tree = capture(item)
-        self.require_fresh(tree, True)
+        self.require_fresh(tree, item)
         self.put(tree, first=True)
 
     def extendleft(self, items: Any) -> None:
@@ -254,6 +253,8 @@ class Grower(Changes):
 
     def require_use(self, use: int) -> None:
         if self.use < use:
+            if self.loop not in current_trace().loops:
+                raise refusal("that gets another name or place")
             raise Deeper(self, use)
 
     def clear(self) -> None:
@@ -283,9 +284,13 @@ class Grower(Changes):
             if wanted != kind:
                 self.kinds[position], self.changed = wanted, True
 
-    def require_fresh(self, tree: Tree, top: bool) -> None:
-        """Arrays that nobody else holds are rows from now on; of others it is noted whose they are. `top`: it is the
-        element itself, not a part of it."""
+    def require_fresh(self, tree: Tree, item: Any) -> None:
+        """Arrays that nobody else holds are rows from now on; of others it is noted whose they are."""
+        parts = type(tree) is Node or _is_array(tree)
+        self.require_own(tree, Heap().look(*begun_with(), (Root("appended"), item)) if parts else None)
+
+    def require_own(self, tree: Tree, heap: Heap | None) -> None:
+        """`require_fresh` of a part."""
         if type(tree) is Known and type(tree.value) is ArrayList:
             raise refusal("written list")
         if type(tree) is Known and not is_repeated(tree.value, self.loop):
@@ -293,12 +298,12 @@ class Grower(Changes):
         if type(tree) is Node:
             if tree.kind not in ("tuple", "list"):
                 raise refusal("objects of a class", kind=type(tree.original).__name__)
-            alone = self.is_only_here(tree.original, top) and not element_copies.is_copy(tree)
+            alone = heap.knows_one(tree.original) and not element_copies.is_copy(tree)
             if not alone and (tree.kind == "list" or any(_is_array(leaf) for leaf in leaves(tree))):
                 raise refusal("seen container", kind=tree.kind)
             for child in tree.children:
-                self.require_fresh(child, False)
-        elif _is_array(tree) and not (self.is_only_here(tree.tensor, top) and _is_alone(tree.tensor)):
+                self.require_own(child, heap)
+        elif _is_array(tree) and not (heap.knows_one(tree.tensor) and _is_alone(tree.tensor, heap)):
             memory = tree.tensor.storage
             if has_dynamic_steps(tree.tensor) or memory.region is not self.loop.body_region:
                 if memory in self.loop.storage_slots or memory.region.encloses(self.loop.body_region.parent):
@@ -310,19 +315,16 @@ class Grower(Changes):
                 return
             self.held += [(root, root.version) for root in roots_of(tree.tensor.storage)]
 
-    def is_only_here(self, x: Any, top: bool) -> bool:
-        """Whether nobody but the call of `append` holds an object."""
-        return sys.getrefcount(x) <= _references()[top]
-
     def end(self) -> None:
         """The turn has been traced."""
         if any(root.version != version for root, version in self.held) \
                 or len({root for root, _ in self.held}) != len(self.held):
             raise refusal("written later")
-        while self.passed:
-            memory, version = self.passed.pop()
-            if memory.version != version or sys.getrefcount(memory) > 2:
+        if self.passed:
+            heap = look()
+            if any(memory.version != version or heap.reaches(memory) for memory, version in self.passed):
                 raise refusal("seen array")
+            self.passed.clear()
 
     # -- memories
 
@@ -474,7 +476,7 @@ class Grower(Changes):
             self.require_use(READS)
 
     def take_in(self, item: Any) -> None:
-        self.require_fresh(capture(item), False)
+        self.require_fresh(capture(item), item)
 
     def content(self) -> tuple[list[ir.Value | None], ir.Value]:
         start = self.head and self.head.read()
@@ -573,33 +575,10 @@ def _is_array(tree: Tree) -> bool:
     return type(tree) is Held and tree.tensor.kind == ARRAY
 
 
-def _is_alone(tensor: Tensor) -> bool:
+def _is_alone(tensor: Tensor, heap: Heap) -> bool:
     """Whether the memory is the tensor's alone: also a view is as good as a copy then."""
-    return type(tensor.storage) is Storage and sys.getrefcount(tensor.storage) <= 2
-
-
-class _Probe(Grower):
-    """Finds out how many references the way to `append` holds, to an element and to a part of one."""
-
-    def __init__(self) -> None:
-        self.found = [0, 0]
-
-    def put(self, tree: Tree, place: ir.Value | None = None, first: bool = False) -> None:
-        pass
-
-    def is_only_here(self, x: Any, top: bool) -> bool:
-        self.found[top] = sys.getrefcount(x)
-        return True
-
-
-calls.OURS.add(_Probe)
-
-
-@lru_cache(maxsize=1)
-def _references() -> list[int]:
-    probe = _Probe()
-    ag__.call(probe.append, (Tensor.of_array(np.zeros(1)),))
-    return probe.found
+    memory = tensor.storage
+    return type(memory) is Storage and memory.argument is None and heap.knows_one(memory)
 
 
 __all__ = ["Grower", "shown", "turns_since"]

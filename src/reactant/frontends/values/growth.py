@@ -8,10 +8,9 @@ again with a `growing.Grower` in the list's place.
 from __future__ import annotations
 
 import contextlib
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Set
-from types import FrameType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,10 @@ from reactant.errors import LeakError
 from reactant.frontends.arrays.aliases import (
     GuardedStorage,
     PerhapsAgain,
+    content_of,
     globals_of,
     has_dynamic_steps,
+    look,
     reachable,
     roots_of,
 )
@@ -31,13 +32,11 @@ from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control import effects, identity, loop_identity
 from reactant.frontends.control.branches import contents_tree
 from reactant.frontends.control.carried import (
-    NOTES,
     Made,
     Slot,
     computes_from,
     held_before,
     leaves,
-    own_copies,
     with_leaves,
 )
 from reactant.frontends.control.carriers import Carrier
@@ -49,7 +48,6 @@ from reactant.frontends.control.state import ABSENT, CONTAINERS, MUTABLE, Held, 
 from reactant.frontends.control.turns import counts, increments
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.dispatch import means
-from reactant.frontends.session.holders import hidden_references, looks, references
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import cells_of
 from reactant.frontends.values.array_lists import ArrayList
@@ -97,31 +95,9 @@ class Collector:
 def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str]:
     """Those of a body's variables whose lists nobody else refers to."""
     cells = cells_of(body)
-    found = set()
-    for name in names:
-        with contextlib.suppress(KeyError, ValueError):
-            if type(cells[name].cell_contents) in (list, deque, RunTimeList) and (
-                    sys.getrefcount(cells[name].cell_contents) <= 2      # the cell, and the question
-                    or is_known_once(cells[name].cell_contents)):
-                found.add(name)
-    return frozenset(found)
-
-
-def is_known_once(items: Any) -> bool:
-    """Whether one variable is all that knows a list, besides what we have noted of it."""
-    for look in looks():
-        hidden, found = references(items)
-        holders, ended = 0, False
-        for holder in found:
-            holders += type(holder) not in NOTES
-            ended |= type(holder) is FrameType      # a call that is over and waits for the garbage collector
-        look.complete = hidden <= hidden_references()
-        if look.complete and holders <= 1:
-            return True
-        found = holder = None
-        if look.complete and not ended:
-            return False
-    return False
+    lists = {n: x for n in names if type(x := content_of(cells.get(n))) in (list, deque, RunTimeList)}
+    heap = look(cells.values()) if lists else None
+    return frozenset(n for n, items in lists.items() if heap.knows_one(items))
 
 
 calls.OURS.add(Collector)
@@ -250,9 +226,9 @@ class Growth(Carrier):
             cell = self.loop.variables.cells[name]
             Place(cell, cell, None).put(value)
 
-    def adopt(self, box: list[list], copies: Set[int] = frozenset()) -> bool:
-        """Let something stand for a list, the one in `box`, that is found in one place only, until `release`."""
-        place = place_of(box, own_copies(self.loop) | copies)
+    def adopt(self, target: list) -> bool:
+        """Let something stand for a list that is found in one place only, until `release`."""
+        place = place_of(target, self.loop)
         if place is None:
             return False
         effects.touch(place.owner)
@@ -275,12 +251,11 @@ class Growth(Carrier):
             del grower.held[held:], grower.passed[passed:]
 
     def take_over(self, found: NeedsGrower) -> None:
-        box, found.target, found.__traceback__ = [found.target], None, None
-        if not self.adopt(box):
+        if not self.adopt(found.target):
             raise found.error from None
         for held, key in found.others:
             if type(held[key]) is list:
-                self.adopt([held[key]])
+                self.adopt(held[key])
 
     def release(self) -> None:
         for name, place in self.places.items():
@@ -291,13 +266,11 @@ class Growth(Carrier):
     def adopt_grown(self, branch: Branch) -> bool:
         """Whether the body appended to lists that are no variables, which it now has to be traced again for."""
         older = reachable(held_before(self.loop))[0]
-        copies = {id(x) for change, after in branch.objects
-                  for x in (change.before, getattr(after, "original", None))}
         found = False
         for change, after in branch.objects:
             grew = type(change.container) is list and type(after) is Node and len(after.original) != len(change.before)
             if grew and id(change.container) in older:
-                found |= self.adopt([change.container], copies)
+                found |= self.adopt(change.container)
         return found
 
     def require_inside(self, branch: Branch) -> None:
