@@ -65,7 +65,8 @@ class UsedUp(Items):
     ag__advances = True
 
     def __init__(self, *sources: Items):
-        self.sources, self.position = sources, 0
+        self.sources = sources
+        self.position: Any = 0
 
     def begin(self) -> Any:
         """How many elements are taken."""
@@ -196,12 +197,15 @@ class RangeItems(Items):
 def _range_length(start: Any, stop: Any, step: Any) -> Any:
     if not any(map(is_tensor, (start, stop, step))):
         return len(range(start, stop, step))
-    if is_tensor(step) and (bounds(step) is None or bounds(step)[0] <= 0 <= bounds(step)[1]):
+    low, high = bounds(step) or (0, 0)
+    if is_tensor(step) and low <= 0 <= high:
         current_trace().check(ops.compare(step.value(), 0, "NE"), lambda: ValueError("range() arg 3 must not be zero"))
         up, down = ((stop - start + step - 1) // step).value(), ((start - stop - step - 1) // -step).value()
         count = ops.select(ops.compare(step.value(), 0, "GT"), up, down)
+    elif low == high == 0:
+        raise ValueError("range() arg 3 must not be zero")
     else:
-        forward = bounds(step)[0] > 0
+        forward = low > 0
         distance = stop - start if forward else start - stop
         size = step if forward else -step
         if type(size) is int and size == 1:
@@ -390,8 +394,8 @@ def _range(*arguments: Any) -> Any:
             name = f"numpy.{a.dtype}" if a.kind != PYTHON else python_type(a.dtype).__name__
             raise TypeError(f"'{name}' object cannot be interpreted as an integer")
     start, stop, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
-    return RangeItems(*(python_number(ops.convert(a.value(), np.int64), a.interval) if is_tensor(a) else a
-                        for a in (start, stop, step)))
+    return RangeItems(*(operator.index(a) if not is_tensor(a) else
+                        python_number(ops.convert(a.value(), np.int64), a.interval) for a in (start, stop, step)))
 
 
 @replace(np.ndindex)
@@ -459,9 +463,9 @@ def _zip(*iterables: Any, strict: bool = False) -> Any:
     if strict and not any(map(is_tensor, lengths)) and len(set(lengths)) > 1:
         return zip(*iterables, strict=True)      # raises where Python does
     if strict:
-        for n in lengths[1:]:
-            require_equal(*(m.value() if is_tensor(m) else m for m in (lengths[0], n)),
-                          "zip() arguments have different lengths")
+        first, *others = (n.value() if is_tensor(n) else n for n in lengths)
+        for n in others:
+            require_equal(first, n, "zip() arguments have different lengths")
     return ZipItems(found)
 
 
