@@ -34,7 +34,7 @@ import numpy
 from reactant.frontends.source.expressions import ExpressionConversion, mark_tests
 from reactant.frontends.source.extending import ExtendLowering
 from reactant.frontends.source.handlers import SuppressLowering
-from reactant.frontends.source.jumps import contains
+from reactant.frontends.source.jumps import N, contains
 from reactant.frontends.source.liveness import arguments_of
 from reactant.frontends.source.matching import MatchLowering
 from reactant.frontends.source.named import NamedLowering
@@ -250,8 +250,8 @@ class _Mangling(ast.NodeTransformer):
     def __init__(self, class_name: str) -> None:
         self.prefix = "_" + class_name.lstrip("_") if class_name.lstrip("_") else ""
 
-    def mangled(self, identifier: str | None) -> str | None:
-        if identifier is None or not identifier.startswith("__") or identifier.endswith("__") or "." in identifier:
+    def mangled(self, identifier: str) -> str:
+        if not identifier.startswith("__") or identifier.endswith("__") or "." in identifier:
             return identifier
         return self.prefix + identifier
 
@@ -276,7 +276,7 @@ class _ExplicitSuper(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         outer, self.first = self.first, next(iter(arguments_of(node.args)), None)
-        node = self.generic_visit(node)
+        self.generic_visit(node)
         self.first = outer
         return node
 
@@ -316,7 +316,7 @@ def _definition_node(code: CodeType, lines: list[str]) -> ast.FunctionDef:
     indented = text[:1].isspace()
     try:
         body = ast.parse("if 1:\n" + text).body[0].body if indented else ast.parse(text).body
-        node = body[0]
+        node: Any = body[0]
         ast.increment_lineno(node, first - (2 if indented else 1))
         if _is_definition(node, code):
             return node
@@ -372,7 +372,7 @@ def _file_tree(filename: str, text: str) -> ast.Module:
     return known[1]
 
 
-def _copied(node: ast.AST) -> ast.AST:
+def _copied(node: N) -> N:
     """A copy that the conversion may change, the cached tree of the file staying as it is."""
     fields = {}
     for field, value in ast.iter_fields(node):

@@ -190,7 +190,7 @@ class ExpressionConversion(ast.NodeTransformer):
             leaves.append((leaf, temporary))
             slot = name(temporary, store=True)
             held.append(ast.Starred(slot, ast.Store()) if starred else slot)
-        out = [at_location(ast.Assign([ast.Tuple(held, ast.Store())], value), at)]
+        out: list[ast.stmt] = [at_location(ast.Assign([ast.Tuple(held, ast.Store())], value), at)]
         for leaf, temporary in leaves:
             out += self.store(leaf, name(temporary), at)
         return out
@@ -281,7 +281,7 @@ class ExpressionConversion(ast.NodeTransformer):
         node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         return node
 
-    visit_TryStar = visit_Try
+    visit_TryStar = visit_Try  # type: ignore[assignment]  # TryStar has the same fields
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if not _movable([node]):
@@ -321,7 +321,8 @@ class ExpressionConversion(ast.NodeTransformer):
         """What is called; of `rows[k].append`, the list and the place are told as well."""
         if not isinstance(node, ast.Attribute) or node.attr not in CHANGING:
             return self.visit(node)
-        held, indices = node.value, []
+        held = node.value
+        indices: list[ast.expr] = []
         while isinstance(held, ast.Subscript):
             indices.insert(0, held.slice)
             held = held.value
@@ -382,7 +383,8 @@ class ExpressionConversion(ast.NodeTransformer):
         if _is_generated(items):
             in_order = ast.Constant(isinstance(node, ast.DictComp))
             return at_location(operator_call("listed", self.generated(items), ast.Constant(True), in_order), items)
-        return self.generic_visit(items)
+        self.generic_visit(items)
+        return items
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         if _is_generated(node):

@@ -162,7 +162,8 @@ def _is_jax_module(name: Any) -> bool:
 def _evidence(function: FunctionType, look: bool = True, given: Sequence[Any] = ()) -> tuple[str, list[Callable]]:
     """What the function itself says, and the Python functions it may call; all of them with `look`, which is what
     takes time. `given`: objects among its arguments."""
-    numpy_loaded, ours, helpers = False, False, []
+    numpy_loaded = ours = False
+    helpers: list[Any] = []
     asked = _asks(function)
     if asked == NUMPY:
         return NUMPY, []

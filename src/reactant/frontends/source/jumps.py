@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TypeVar
 
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -20,6 +21,8 @@ SUSPENSIONS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 TRIES = (ast.Try, ast.TryStar)
 
 RETURNED, VALUE = "ag__returned", "ag__value"
+
+N = TypeVar("N", bound=ast.AST)
 
 
 @cache
@@ -154,9 +157,9 @@ def assign(identifier: str, value: ast.expr, at: ast.AST) -> ast.stmt:
     return at_location(ast.Assign([name(identifier, store=True)], value), at)
 
 
-def at_location(node: ast.AST, at: ast.AST) -> ast.AST:
+def at_location(node: N, at: ast.AST) -> N:
     """Give `node`, and what is below it without a place, the place of `at`."""
-    stack = [node]
+    stack: list[ast.AST] = [node]
     node.placed = True      # expressions are made from the inside out: what is in order is not looked through again
     while stack:
         n = stack.pop()

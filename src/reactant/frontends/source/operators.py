@@ -32,11 +32,6 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt,
     "GtE": operator.ge,
 }
-COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    **{kind: lambda a, b, kind=kind: getattr(ag__, kind)(a, b) for kind in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE")},
-    "Is": lambda a, b: ag__.same(a, b), "IsNot": lambda a, b: ag__.not_(ag__.same(a, b)),
-    "In": lambda a, b: ag__.contains(a, b), "NotIn": lambda a, b: ag__.not_(ag__.contains(a, b)),
-}
 
 
 CHANGING = frozenset((
@@ -463,9 +458,9 @@ def part_of_class(subject: Any, kind: type, place: int) -> Any:
 
 def _attribute_at(kind: type, place: int | str, count: int = 0) -> str | None:
     """The attribute that a positional pattern is about; None where that is the object itself."""
-    if type(place) is str:
+    if isinstance(place, str):
         return place
-    names = getattr(kind, "__match_args__", ())
+    names: Sequence[str] = getattr(kind, "__match_args__", ())
     itself = not hasattr(kind, "__match_args__") and issubclass(kind, _THEMSELVES)
     allowed = 1 if itself else len(names)
     if count > allowed:
@@ -508,6 +503,12 @@ class Operators:
 
 
 ag__ = Operators()
+
+COMPARE: dict[str, Callable[..., Any]] = {
+    **{kind: lambda a, b, kind=kind: getattr(ag__, kind)(a, b) for kind in ("Eq", "NotEq", "Lt", "LtE", "Gt", "GtE")},
+    "Is": lambda a, b: ag__.same(a, b), "IsNot": lambda a, b: ag__.not_(ag__.same(a, b)),
+    "In": lambda a, b: ag__.contains(a, b), "NotIn": lambda a, b: ag__.not_(ag__.contains(a, b)),
+}
 
 
 def install(**hooks: Callable) -> dict[str, Callable]:

@@ -28,7 +28,7 @@ def function_name(code: CodeType) -> str:
 
 
 def _innermost() -> FrameType | None:
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
