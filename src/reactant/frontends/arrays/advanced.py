@@ -103,7 +103,9 @@ def _is_index(i: object) -> bool:
 def select(tensor: Tensor, items: list) -> Selection:
     """Resolve a key with at least one index array and no run-time mask."""
     items = _without_static_masks(tensor, items)
-    basic, arrays, axes = [], [], []
+    basic: list[Any] = []
+    arrays: list[Any] = []
+    axes: list[int | None] = []
     dimension = source = 0
     for i in items:
         if _is_index(i):

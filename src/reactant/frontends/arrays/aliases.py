@@ -49,7 +49,7 @@ class ChosenStorage(Storage):
         self.predicate, self.first, self.second = predicate, first, second
         self.options = tuple(dict.fromkeys(option for side in (first, second) for option in _options(side)))
         self.cached: tuple | None = None
-        self.asked: tuple | None = None
+        self.asked: tuple[Region | None, dict[Storage, ir.Value | None]] = None, {}
         self.family: Any = None
         self.number = next(_NUMBERS)
         super().__init__(first.shape, first.dtype,
@@ -78,7 +78,7 @@ class ChosenStorage(Storage):
         return self.asked[1]
 
     def is_asked(self, region: Region) -> bool:
-        return self.asked is not None and self.asked[0].encloses(region)
+        return self.asked[0] is not None and self.asked[0].encloses(region)
 
     def combined(self) -> dict[Storage, ir.Value | None]:
         if self.first is self.second and type(self.first) is not ChosenStorage:
@@ -126,7 +126,7 @@ class ChosenStorage(Storage):
         else:
             self.predicate, self.first, self.second = options[0][0], options[0][1], rest
         self.options = tuple(dict.fromkeys(option for _, option in options))
-        self.cached = self.asked = None
+        self.cached, self.asked = None, (None, {})
         self.settled, self.seen = content, stamp(self)
 
 
@@ -367,7 +367,7 @@ def fewer_memories() -> None:
         return
     names, hidden = _hidden(known, choices, trace.region)
     while names:
-        group, found = [names.pop(0)], True
+        group = found = [names.pop(0)]
         while found:        # names that share memories
             memories = {m for name in group for m in hidden[name]}
             found = [n for n in names if memories & hidden[n]]
@@ -387,7 +387,7 @@ def bind_directly(cells: Iterable[CellType]) -> None:
 
 def _hidden(known: list[Any], choices: list[ChosenStorage], region: Region) -> tuple[list, dict]:
     """The choices that somebody refers to, and for each one the memories that only such choices refer to."""
-    inside = Counter(id(s) for c in choices for s in (c.first, c.second, *c.options, *(c.asked[1] if c.asked else ())))
+    inside = Counter(id(s) for c in choices for s in (c.first, c.second, *c.options, *c.asked[1]))
     watched = {id(s) for g in known if type(g) is GuardedStorage for reference, *_ in g.seen.values()
                if (s := reference()) is not None}
     excluded = {id(m) for c in choices if id(c) in watched or (not c.region.closed and not made_in(c, region))
@@ -483,7 +483,7 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
     shared = sides[0].keys() & sides[1].keys()
     if known and not a.steps and not b.steps and sides[0] != sides[1] and all(
             type(s) is Storage for s in (*sides[0], *sides[1])) and not any(_has_equal_views(s, a, b) for s in shared):
-        return _are_one(*sides, shared)
+        return _are_one(sides[0], sides[1], shared)
     raise ControlFlowError("Whether two names are one array (`is`) is known only at run time here.",
                            hint="Keep a truth or a number that says which one a name is bound to, and compare that.",
                            code="identity-at-run-time")

@@ -177,11 +177,12 @@ def side_by_side(values: Sequence[ir.Value], axis: int, shape: Shape | None = No
             runs[-1][3] += 1
         else:
             runs.append([value, whole, row, None if row is None else row + 1])
-    return ops.concatenate([_run(*run, axis, shape or shape_of(run[0])) for run in runs], axis)
+    return ops.concatenate([_run(run, axis, shape or shape_of(run[0])) for run in runs], axis)
 
 
-def _run(first: ir.Value, whole: ir.Value, start: int | None, stop: int, axis: int, shape: Shape) -> ir.Value:
+def _run(run: list, axis: int, shape: Shape) -> ir.Value:
     """Rows of a value side by side."""
+    first, whole, start, stop = run
     if start is None or stop == start + 1:
         return ops.reshape(first, shape)
     _, *rest = shape_of(whole)
@@ -376,12 +377,11 @@ def _arange_arguments(args: tuple, named: dict) -> tuple[tuple, object]:
 def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    ends = [_interval(start), _interval(stop)]
-    steps = _interval(step)
-    if steps is None or steps[0] < 1 or None in ends or ends[1][1] - ends[0][0] > MOST_NUMBERS:
+    begins, ends, steps = _interval(start), _interval(stop), _interval(step)
+    if begins is None or ends is None or steps is None or steps[0] < 1 or ends[1] - begins[0] > MOST_NUMBERS:
         raise ConcreteValueNeeded("np.arange", "Its bounds decide the size. Make the argument they are computed from "
                                                "static (static_argnames=...), or scale np.arange(n) instead.")
-    count = max(-((ends[0][0] - ends[1][1]) // steps[0]), 0)
+    count = max(-((begins[0] - ends[1]) // steps[0]), 0)
     first, last = (wrap(end).value() for end in (start, stop))
     first, last = (ops.convert(end, np.int64) for end in (first, last))
     each = ops.convert(step.value(), np.int64) if type(step) is Tensor else step
@@ -395,7 +395,7 @@ def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     numbers = ops.add(ops.multiply(ops.iota((count,), np.int64, 0), each), ops.broadcast_in_dim(first, (count,), ()))
     made = ops.convert(numbers, np.int64 if dtype is None else np.dtype(dtype))
     found = Bounded(Tensor.of_value(made), [Range(0, length)])
-    if type(step) is Tensor and made.type == numbers.type and 0 <= ends[0][0]:
+    if type(step) is Tensor and made.type == numbers.type and 0 <= begins[0]:
         found.progression = start, stop, step
     return found
 

@@ -44,7 +44,8 @@ def _direct(build: Callable) -> Loop:
 def _by_kind(**cases: Callable) -> Loop:
     """A loop by the kind of the first input; `else_` takes the rest."""
     def run(values: Sequence[ir.Value], dtypes: tuple[np.dtype, ...]) -> ir.Value:
-        return cases.get("f" if is_float(dtypes[0]) else dtypes[0].kind, cases.get("else_"))(*values)
+        kind = "f" if is_float(dtypes[0]) else dtypes[0].kind
+        return cases[kind if kind in cases else "else_"](*values)
     return run
 
 
@@ -334,7 +335,7 @@ def uniform_constant(value: ir.Value) -> np.ndarray | None:
     if kind is not stablehlo.ConstantOp:
         return None
     known = ops.constant_value(value)
-    return known if any(known.strides) or not known.size else known[(slice(1),) * known.ndim]
+    return known if known is None or any(known.strides) or not known.size else known[(slice(1),) * known.ndim]
 
 
 # ---- other formulas --------------------------------------------------------------------------------------------

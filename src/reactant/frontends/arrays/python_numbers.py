@@ -169,11 +169,11 @@ def _check_divisor(ufunc: np.ufunc, divisor: object) -> None:
     current_trace().check(ops.compare(divisor.value(), 0, "NE"), lambda: ZeroDivisionError(text))
 
 
-def _check_power(x: object, y: object, kind: type) -> None:
+def _check_power(x: Any, y: Any, kind: type) -> None:
     """Require what keeps the result's type: see the module. Nothing is checked that is known to hold."""
     if kind is complex:
         return
-    low = bounds(y)[0] if bounds(y) else y if isinstance(y, float) and type(y) is not Tensor else None
+    low = found[0] if (found := bounds(y)) else y if isinstance(y, float) and type(y) is not Tensor else None
     trace = current_trace()
     if kind is int:
         if low is None or low < 0:

@@ -120,7 +120,7 @@ class Storage:
         if self.region.closed:
             raise LeakError()
         if self.region is not region:
-            walk = region
+            walk: Region | None = region
             while walk is not self.region and walk is not None:
                 walk.saved.setdefault(self, (self.value, self.data, self.region, self.version))
                 walk = walk.parent
@@ -150,7 +150,7 @@ class Storage:
 
     # Writes that wait.
 
-    def hold(self, steps: tuple[Step, ...], value: ir.Value) -> None:
+    def hold(self, steps: tuple[SliceStep, *tuple[Step, ...]], value: ir.Value) -> None:
         """Write through a view that begins with a slice and keeps all elements of it; nothing is built before somebody
         reads more than that slice or the region ends."""
         step = steps[0]
@@ -194,7 +194,7 @@ class Storage:
 
     def seen_through(self, steps: tuple[Step, ...]) -> ir.Value | None:
         """The value of the view, where it was read or written since the last change that may concern it."""
-        if self.held and (write := self.held.get(steps[0])) is not None:
+        if self.held and (write := self.held.get(steps[0])) is not None:  # type: ignore[call-overload]  # other steps are no keys
             return write.value if write.steps == steps else write.piece() if len(steps) == 1 else None
         version, views = self.views
         found = views.get(steps) if version == self.version else None

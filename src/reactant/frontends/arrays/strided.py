@@ -64,7 +64,7 @@ def _offset(a: Tensor) -> int:
 def _as_laid_out(a: Tensor) -> Tensor:
     """A row-major array with the memory of `a`'s column-major storage: read-only here."""
     layout = a.storage.layout
-    order = sorted(range(len(layout)), key=lambda d: -layout[d])
+    order = sorted(range(len(layout)), key=[-n for n in layout].__getitem__)
     flat = Tensor.of_value(ops.reshape(ops.transpose(a.storage.read(), order), (size(a.storage.shape),)))
     return flat[_offset(a):]
 
@@ -120,7 +120,8 @@ class StridedStep(st.Step):
         return groups
 
     def _assembled(self, parent: ir.Value, groups: list[tuple[int, list[int], list[int]]]) -> ir.Value:
-        made, order = parent, []
+        made = parent
+        order: list[int] = []
         for start, dimensions, steps in groups:
             position = len(order)
             made = _along(made, position, start, [self.shape[d] for d in dimensions], steps)

@@ -208,7 +208,7 @@ class Tensor(Sized):
 
     # -- what it stands for
 
-    @property
+    @property  # type: ignore[misc]  # `object` says that it can be set
     def __class__(self) -> type:  # isinstance() answers as the object the tensor stands for
         if self.kind == ARRAY:
             return np.ndarray

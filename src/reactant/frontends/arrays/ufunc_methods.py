@@ -158,7 +158,7 @@ def _known(*arguments: object) -> bool:
     return all(t.is_concrete() for t in tensors(*arguments))
 
 
-def _target(out: object) -> Tensor | None:
+def _target(out: Any) -> Tensor | None:
     return out[0] if isinstance(out, tuple) else out
 
 

@@ -73,11 +73,11 @@ def bounds(value: ir.Value, depth: int = _DEPTH) -> Interval | None:
     rule = _ARITHMETIC.get(name)
     if rule is None:
         return None
-    found = [bounds(o, depth - 1) for o in operands]
-    if name in _EXTREMES and found != [None, None]:
+    sides = [bounds(o, depth - 1) for o in operands]
+    if name in _EXTREMES and sides != [None, None]:
         limits = np.iinfo(dtype_of(value))
-        found = [f or (int(limits.min), int(limits.max)) for f in found]
-    return _fits(rule(*found), value)
+        sides = [s or (int(limits.min), int(limits.max)) for s in sides]
+    return _fits(rule(*sides), value)
 
 
 def _reduced(op: ir.Operation, value: ir.Value, depth: int) -> Interval | None:
@@ -213,7 +213,7 @@ def same(a: object, b: object, depth: int = 24) -> bool:
         return False
     p, q = a.owner, b.owner
     if p == q and p.name in ("stablehlo.if", "stablehlo.case"):
-        return all(same(*(_returned(r, _place(v)) for v in (a, b)), depth - 1) for r in p.regions)
+        return all(same(_returned(r, _place(a)), _returned(r, _place(b)), depth - 1) for r in p.regions)
     if p == q or p.name != q.name or len(p.regions) or len(p.operands) != len(q.operands) or len(p.results) != 1:
         return False
     if _attributes(p) != _attributes(q):

@@ -324,7 +324,7 @@ def takes_anything(function: Any) -> bool:
     """Whether what stands for other objects can be given to it: its code, or that of its class, is converted."""
     inner = function.__func__ if type(function) is MethodType else function
     if isinstance(inner, type):
-        return inner.__init__ is dict.__init__ or convertible(inner.__init__) or convertible(inner.__new__)
+        return inner.__init__ is dict.__init__ or convertible(inner.__init__) or convertible(inner.__new__)  # type: ignore[misc]  # looked at, not called
     return type(inner) is functools.partial or convertible(inner)
 
 
@@ -370,7 +370,7 @@ def _call_converted(function: FunctionType, arguments: tuple, keywords: dict) ->
     if code is _GENERATOR_CONTEXT:
         return contextlib.contextmanager(functools.partial(call, function.__wrapped__))(*arguments, **keywords)
     trace = SESSION.trace
-    converted = convert(function, catching=trace is not None and bool(trace.attempts))
+    converted: Callable[..., Any] = convert(function, catching=trace is not None and bool(trace.attempts))
     if converted is function and not is_converted(code):
         converted = functools.partial(_not_converted, function)
     if trace is None:
@@ -415,7 +415,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
     if replacement is not None:
         with holding(arguments, keywords):
             return replacement(*arguments, **keywords)
-    if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)
+    if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)  # type: ignore[misc]  # looked at, not called
                                                        or convertible(getattr(cls, "__post_init__", None))):
         foreign = (_is_library(cls) or _takes_apart(cls)) and not issubclass(cls, BaseException)
         if foreign:
@@ -425,7 +425,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
             return cls(*arguments, **keywords)
     # What type.__call__ does.
     if cls.__new__ is object.__new__:
-        made = object.__new__(cls)
+        made: Any = object.__new__(cls)
     else:
         made = call(cls.__new__, cls, *arguments, **keywords)
     if not isinstance(made, cls):
@@ -567,8 +567,8 @@ def _key_argument(original: Callable) -> None:
         return original(*arguments, **keywords)
 
 
-for _original in (sorted, min, max, itertools.groupby):
-    _key_argument(_original)
+for _ordering in (sorted, min, max, itertools.groupby):
+    _key_argument(_ordering)
 
 
 @replace(getattr)

@@ -277,8 +277,9 @@ class Trace:
     def inside(self, block: ir.Block) -> Iterator[Region]:
         """Build in `block` as a region nested in the current one. On exit, older storages are as they were on entry
         and `region.written` maps each one that was written to its last value inside."""
-        self.region.settle()
-        region = Region(self.region, block)
+        outer = self.region
+        outer.settle()
+        region = Region(outer, block)
         self.region = region
         try:
             with ir.InsertionPoint(block):
@@ -286,7 +287,7 @@ class Trace:
             region.settle()
         finally:
             region.give_up()
-            self.region = region.parent
+            self.region = outer
             for storage, state in region.saved.items():
                 if storage.data is None:
                     region.written[storage] = storage.value
@@ -304,7 +305,7 @@ class Trace:
             self.joins[key] = self.region, made
         return made
 
-    def check(self, ok: ir.Value, error: Callable[[], BaseException]) -> None:
+    def check(self, ok: ir.Value, error: Callable[..., BaseException]) -> None:
         """Require the 0-d boolean `ok` at run time; `error()` makes the exception raised after the call.
 
         Inside a branch or loop body the check is carried outwards by control flow through `checks`. What is already

@@ -110,7 +110,7 @@ def in_order(start: Number, stop: Number) -> bool:
     if known is not None:
         return known >= 0
     ends = [(n, n) if isinstance(n, int) else value_facts.bounds(n) for n in (start, stop)]
-    return None not in ends and ends[0][1] <= ends[1][0]
+    return ends[0] is not None and ends[1] is not None and ends[0][1] <= ends[1][0]
 
 
 def same_extent(a: Extent, b: Extent) -> bool:
@@ -182,7 +182,7 @@ class Bounded:
 
     # -- attributes
 
-    @property
+    @property  # type: ignore[misc]  # `object` says that it can be set
     def __class__(self) -> type:
         return np.ndarray
 

@@ -51,7 +51,9 @@ def get(tensor: Tensor, items: list) -> Any:
         window, rest = _apart(tensor, items)
         return advanced.get(window, rest) if type(window) is Tensor \
             else _chosen(window, advanced.select(window.frame, rest))
-    basic, extents, every = indexing.Basic(), [], []
+    basic = indexing.Basic()
+    extents: list[Extent | None] = []
+    every: list[int] = []
     for i in items:
         axis = len(basic.starts)
         if i is Ellipsis:
@@ -164,7 +166,7 @@ def _from_low_to_high(s: slice, n: Number, step: int) -> tuple[Number, Number]:
     return (0 if s.stop is None else _after(s.stop, n)), stop
 
 
-def _after(bound: object, n: Number) -> Number:
+def _after(bound: Any, n: Number) -> Number:
     """The index after a bound of a downward slice, in 0..n."""
     if type(bound) is not Tensor and isinstance(n, int):
         index = int(bound)
@@ -198,7 +200,7 @@ def _reach(s: slice, n: int) -> tuple[int, int]:
     return min(first[0], last[1]), max(first[1], last[1])
 
 
-def _bounds_of(b: object, n: int, default: int) -> tuple[int, int]:
+def _bounds_of(b: Any, n: int, default: int) -> tuple[int, int]:
     """Inclusive bounds of a slice bound after clipping to 0..n."""
     if b is None:
         return default, default
@@ -214,7 +216,7 @@ def known_bounds(number: Tensor) -> tuple[int, int] | None:
     return number.interval or value_facts.bounds(number.value())
 
 
-def clipped(b: object, n: Number, default: Number) -> Number:
+def clipped(b: Any, n: Number, default: Number) -> Number:
     """A slice bound in 0..n, counted from the start. `n` itself may be a run-time number."""
     if b is None:
         return default
@@ -247,7 +249,9 @@ def part(source: Bounded, key: object, as_view: bool = False) -> Any:
         return _picked(source, items, as_view)
     if not as_view:
         source = _numbered(source, items)
-    basic, extents, every = indexing.Basic(), [], []
+    basic = indexing.Basic()
+    extents: list[Extent | None] = []
+    every: list[int] = []
     for i in items:
         axis = len(basic.starts)
         if i is Ellipsis:
@@ -413,7 +417,7 @@ def _narrowed(extent: Extent, s: slice, n: int) -> Part:
     return Part(0, n, 1, Range(plus(extent.start, start), ops.add(as_number(extent.start), as_number(stop))))
 
 
-def _position_in(i: object, extent: Extent | None, n: int, axis: int) -> Number:
+def _position_in(i: Any, extent: Extent | None, n: int, axis: int) -> Number:
     """Where in the frame the element `i` of an extent is; checked at run time."""
     if extent is None:
         return indexing.position(i, n, axis)

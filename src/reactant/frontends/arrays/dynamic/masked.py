@@ -103,7 +103,8 @@ def target(tensor: Tensor, items: list) -> Bounded:
         raise UnsupportedError("A run-time mask together with index arrays, other masks or run-time slices is not "
                                "supported in compiled code.", hint="Index in two steps.", code="index-combination")
     mask = masks[0]
-    basic, dimension, axis = [], 0, 0
+    basic: list[Any] = []
+    dimension = axis = 0
     for i in items:
         if _is_mask(i):
             advanced.require_mask_fits(mask.shape, tensor.shape, axis)
