@@ -85,7 +85,8 @@ def _record(ok: ir.Value, error: Callable[..., BaseException]) -> None:
 
 def refusals(*kinds: Callable[[], Any]) -> Any:
     """Our own errors, unless the handlers name them, and what is no exception of the program."""
-    passing = (operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower)
+    passing: tuple[type[BaseException], ...] = (
+        operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower)
     if too_deep(sys.exc_info()[1]):
         passing += (RecursionError,)
     found = [kind() for kind in kinds]

@@ -43,8 +43,8 @@ class BranchArrays:
                     for root in roots_of(mine.tensor.storage):
                         self.partners.setdefault((side, root), set()).add(other.tensor.storage if plain else None)
             elif leaf.kind.kind == ARRAY:
-                for side, mine in enumerate((leaf.first, leaf.second)):
-                    for root in roots_of(mine.tensor.storage) if type(mine) is Held else ():
+                for side, one in enumerate((leaf.first, leaf.second)):
+                    for root in roots_of(one.tensor.storage) if type(one) is Held else ():
                         self.partners.setdefault((side, root), set()).add(None)
 
     @staticmethod
@@ -74,10 +74,10 @@ class BranchArrays:
                 storage_of(results), like.steps, strides=like.strides_ if same_layout or like.steps else None,
                 dtype=like.dtype, writeable=writeable)
         position = self.meeting.result(leaf.first.value, leaf.second.value)
-        views = [self.outside_view(side, t) for side, t in enumerate((first, second))]
+        mine, theirs = (self.outside_view(side, t) for side, t in enumerate((first, second)))
         strides = like.strides_ if same_layout else None
         return lambda results: Tensor(ChosenStorage(
-            self.meeting.predicate, *(view(results) for view in views), results[position]), strides=strides,
+            self.meeting.predicate, mine(results), theirs(results), results[position]), strides=strides,
             writeable=writeable)
 
     def add_one_sided(self, leaf: Leaf) -> Maker:
@@ -97,11 +97,11 @@ class BranchArrays:
                 made.joined = True
                 return made
         else:
-            sides = [self.outside(side, s, position if self.only_in(side, s, other) else None)
-                     for side, (s, other) in enumerate(((first, second), (second, first)))]
+            mine, theirs = (self.outside(side, s, position if self.only_in(side, s, other) else None)
+                            for side, (s, other) in enumerate(((first, second), (second, first))))
 
             def make(results: list[ir.Value]) -> Storage:
-                return ChosenStorage(self.meeting.predicate, *(s(results) for s in sides), results[position])
+                return ChosenStorage(self.meeting.predicate, mine(results), theirs(results), results[position])
         self.exported[key] = self.once(key, make)
         return self.exported[key]
 

@@ -204,7 +204,7 @@ def staged_if(predicate: ir.Value, then: Callable | None, orelse: Callable | Non
             variables.restore(before)
         element_copies.meet(*after)
         with source_map.location():
-            meeting = Meeting(trace, predicate, variables, before, *sides, left)
+            meeting = Meeting(trace, predicate, variables, before, sides[0], sides[1], left)
             try:
                 return meeting.finish()
             finally:
@@ -222,6 +222,9 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
     or that uses None as a value, which may be what a loop has not yet given one, or calls a number, fails only when it
     is taken; one that reads `unbound_names`, too, or asks for a key or an attribute that is not there: where later
     turns of a loop add it, the loop is not carried as it is."""
+    failures: tuple[type[Exception], ...] = (
+        LookupError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, ImportError, *more)
+
     def side(*given: Any) -> Any:
         try:
             return function(*given)
@@ -229,8 +232,7 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
             raise
         except Interrupted:
             return UNSET
-        except (LookupError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, ImportError,
-                *more) as error:
+        except failures as error:
             kind, arguments = type(error), error.args
             trace = current_trace()
             if isinstance(error, (TypeError, AttributeError, KeyError, ImportError)) and not isinstance(error, more) \
@@ -327,7 +329,7 @@ class Meeting:
         old = capture(self.before[name])
         sides = [branch.states[name] if name in branch.states else branch.after(old)
                  for branch in (self.then, self.orelse)]
-        return self.unless_left(self.unified(*sides, name), sides, lambda side: name not in side.left)
+        return self.unless_left(self.unified(sides[0], sides[1], name), sides, lambda side: name not in side.left)
 
     def unless_left(self, plan: Plan, trees: Sequence[Tree], lost: Callable[[Leaving], bool]) -> Plan:
         """What differs, as the other side has it where nobody reads it on a path that leaves."""

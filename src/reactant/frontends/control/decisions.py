@@ -119,7 +119,7 @@ def and_(first: Any, *others: Callable[[], Any]) -> Any:
     return _until(False, first, *others)
 
 
-def or_(first: Any, *others: Callable[[], Any]) -> Any:
+def or_(first: Any, *others: Callable[..., Any]) -> Any:
     return _until(True, first, *others)
 
 
@@ -220,7 +220,7 @@ def is_(value: Any, known: bool) -> Any:
     return value if known else not_(value)
 
 
-_HASHED = (set, frozenset, dict, type({}.keys()))
+_HASHED: tuple[type, ...] = (set, frozenset, dict, type({}.keys()))
 
 
 def contains(item: Any, container: Any) -> Any:

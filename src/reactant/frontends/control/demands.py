@@ -35,8 +35,10 @@ class LateRead(UnboundLocalError):
 class NeedsGrower(BaseException):
     """A list from before `loop` is appended to in a branch, by another name than a variable."""
 
+    target: list | None      # the only reference, which its handler takes
+
     def __init__(self, loop: Any, target: list, error: Exception):
-        self.loop, self.target, self.error, self.args = loop, target, error, ()     # the only reference
+        self.loop, self.target, self.error, self.args = loop, target, error, ()
         self.others: list[tuple[Any, Any]] = []
         """Lists that are changed in the same way: what holds each of them, and under which key."""
 
@@ -48,9 +50,11 @@ class BranchChangesList(ControlFlowError):
 class NeedsArray(BaseException):
     """A list from before `loop` is written at a run-time index."""
 
+    target: list | None      # the only reference, which its handler takes
+
     def __init__(self, loop: Any, target: list, kind: Kind, error: Exception):
         self.loop, self.target, self.kind, self.error = loop, target, kind, error
-        self.args = ()      # the only reference
+        self.args = ()
 
 
 class ListError(ControlFlowError):

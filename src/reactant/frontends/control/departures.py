@@ -90,7 +90,7 @@ def _is_whole(leaf: Tree, kind: Kind) -> bool:
     if type(leaf) is not Held or leaf.tensor.kind != ARRAY or leaf.tensor.steps:
         return False
     memory = leaf.tensor.storage
-    return type(memory) is Storage and memory.data is None and not memory.constant and leaf.tensor.writeable \
+    return type(memory) is Storage and memory.data is None and not memory.constant and bool(leaf.tensor.writeable) \
         and (memory.shape, memory.dtype) == (kind.shape, kind.dtype)
 
 

@@ -30,8 +30,8 @@ from reactant.support.records import dataclass
 
 END = object()
 
-_OF_CONTAINERS = tuple(type(iter(c)) for c in (
-    [], (), {}, {}.values(), {}.items(), set(), "", b"", range(0), range(2**70)))
+_OF_CONTAINERS: tuple[type, ...] = tuple(map(type, map(iter, (
+    [], (), {}, {}.values(), {}.items(), set(), "", b"", range(0), range(2**70)))))
 
 
 def surely_ends(iterator: Any) -> bool:

@@ -51,8 +51,10 @@ class Generated:
             iterable = iterable.ag__iterate()
         self.row = element if rows else None
         if rows:
+            row = element
+
             def element(item: Any) -> Any:
-                return self.row(item).listed()
+                return row(item).listed()
         self.iterable, self.element, self.test, self.nested = iterable, element, test, nested
         self.iterator: Iterator[Any] | None = None
         iterators.note(self)
@@ -255,7 +257,9 @@ class Generated:
         items = items_of(self.iterable)
         if items is None or self.test is not None or is_tensor(items.length):
             return []
-        counts, even, whole = [items.length], [], tensor_type((), np.dtype(np.int64))
+        counts: list[Any] = [items.length]
+        even: list[bool] = []
+        whole = tensor_type((), np.dtype(np.int64))
         scratch = branches.scratch_blocks(1)
         try:
             block = scratch.regions[0].blocks.append()
@@ -282,7 +286,7 @@ class Generated:
                 value, found = element(item), True
 
             nonlocal value, found
-            ag__.if_stmt(test(item), then, None, ("found", "value"), ())
+            ag__.if_stmt(test(item), then, None, ("found", "value"), ())  # type: ignore[misc]  # `_next` asks for one
 
         ag__.for_stmt(self.source(), body, ("found",), ("found", "value"), (), ("found", "value"))
         self.iterator = _refused()
@@ -438,7 +442,7 @@ def _listing(function: Callable, known: Callable) -> Callable:
 
 def _deciding(known: Callable, decisive: bool) -> Callable:
     """`any` or `all` of what an iterator gives: no element is taken after the one that decides."""
-    combine = ag__.or_ if decisive else ag__.and_
+    combine: Callable[..., Any] = ag__.or_ if decisive else ag__.and_
 
     def applied(items: Any, /) -> Any:
         if isinstance(items, AbstractList) and type(found := items.view()) is not list:
@@ -523,7 +527,7 @@ def install() -> None:
     for function in protocols.ITERATING:
         known[function] = protocols.opening(function, known.get(function, function))
     known[any], known[all] = _deciding(known[any], True), _deciding(known[all], False)
-    folds = {
+    folds: dict[Callable, Callable[..., Any]] = {
         sum: lambda items, start=0: items.folded(start, objects.BINARY["Add"]),
         any: lambda items: items.decided(True) if items.acts() else items.folded(
             False, lambda a, b: to_python(np.logical_or(a, b))),

@@ -40,7 +40,8 @@ class Leaving:
         return id(change.container) in self._lost
 
     def _only_by_lost_variables(self) -> set[int]:
-        heap, lost = Heap(), []
+        heap = Heap()
+        lost: list[Any] = []
         heap.begin()
         for frame, own in _frames():
             if not own:

@@ -178,7 +178,8 @@ def is_counted(op: ir.Operation) -> bool:
             left, right = made.operands
             direction = attr.enumerator(made.attributes["comparison_direction"])
             if right in arguments:
-                left, right, direction = right, left, {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction)
+                left, right = right, left
+                direction = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}.get(direction, direction)
             way = {"LT": 1, "LE": 1, "GT": -1, "GE": -1}.get(direction)
             if left in arguments and way and _is_fixed(right, test) and _step(body, arguments[left]) * way > 0:
                 return True

@@ -41,8 +41,8 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree, kinds: list
     if are_alike(entry, after):
         return with_parts(entry, after, kinds, lambda child, end, own: carried_as(loop, name, child, end, own))
     if (content := numbered.content_of_one(entry)) is not None and not is_choosable(after):
-        made = capture(content)     # turns put new ones in its place
-        return made, [numeric_kind(leaf) for leaf in leaves(made)]
+        tree = capture(content)     # turns put new ones in its place
+        return tree, [numeric_kind(leaf) for leaf in leaves(tree)]
     if (sized := as_sized(entry, after)) is not None:
         return sized, list(sized.key.kinds(sized))
     if is_choosable(entry) and is_choosable(after) and _settles(after):

@@ -4,7 +4,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from types import FunctionType
 from typing import Any
 
@@ -88,7 +88,7 @@ class LoopState:
     """What else containers may be, from the second iteration on."""
     by_memory: set[tuple[str, int]]
     """Leaves that stay bound to the same part of an array that is written."""
-    fresh: set[str]
+    fresh: Set[str]
     """Variables that begin an iteration as an empty list that nobody else knows."""
     stand_ins: set[Storage]
     """Arrays in the place of None, which nothing else refers to."""

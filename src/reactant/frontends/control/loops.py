@@ -374,7 +374,7 @@ class Loop(LoopState):
                     turn_sizes.end_turn(self)
                 return ABSENT
             body(None)
-            return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT
+            return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT  # type: ignore[misc]  # given with it
 
     # -- what is carried
 
@@ -501,7 +501,7 @@ class Loop(LoopState):
         if found is not None and found[0] >= assumed[0] - (slack if assumed[0] == -FAR else 0) \
                 and found[1] <= assumed[1] + (slack if assumed[1] == FAR else 0):
             return True
-        falls = found is not None and found[1] <= kind.interval[1]
+        falls = found is not None and kind.interval is not None and found[1] <= kind.interval[1]
         way = self.ways.get((name, position), "up")
         self.ways[name, position] = "down" if way == "up" and falls else "any"
         return False

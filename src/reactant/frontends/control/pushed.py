@@ -199,7 +199,7 @@ def enumerated(iterable: Any, start: Any) -> Any:
     return _through(iterable, _enumerated, lambda: enumerate(iterable, start), start)
 
 
-def zipped(iterables: tuple, pick: Callable[[Any, Any], tuple], lengths: list[int | None]) -> Any:
+def zipped(iterables: tuple, pick: Callable[[Any, Any], tuple], lengths: list[Any]) -> Any:
     """`zip` of iterables of which one is an iterator that a loop can run, and the others have these lengths (None for
     that one); else None. `pick(k, item)`: the k-th elements, and an item at its place."""
     place = lengths.index(None)

@@ -54,7 +54,7 @@ class Rotation:
         """The number of the memory that a name or a choice stands for, in an iteration."""
         if type(source) is ChosenStorage:
             return source.chosen(self.number_of)
-        return self.memory[source if type(source) is str else self.starts[source]].body
+        return self.memory[source if isinstance(source, str) else self.starts[source]].body
 
     def finish(self, loop: LoopState) -> None:
         """Write the contents back to the memories, and bind the names."""
@@ -109,8 +109,8 @@ def find(arrays: Any, names: Iterable[str]) -> list[Rotation]:
     while not wanted >= (more := {m for n in wanted for m in _followed(arrays, n) or ()}):
         wanted |= more
     wanted = {n for n in loop.carried if n in wanted}       # as a set, and in the order of the loop
-    tensors = {n: _whole_array(loop, n, loop.carried[n]) for n in loop.carried if n in wanted}
-    if len(tensors) > MOST or any(t is None or _followed(arrays, n) is None for n, t in tensors.items()):
+    tensors = {n: t for n in loop.carried if n in wanted and (t := _whole_array(loop, n, loop.carried[n])) is not None}
+    if not len(wanted) == len(tensors) <= MOST or any(_followed(arrays, n) is None for n in tensors):
         return []
     ends = {n: arrays.end_tensors[n][0].storage for n in tensors}
     memories = {t.storage for t in tensors.values()}

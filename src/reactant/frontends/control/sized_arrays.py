@@ -89,7 +89,7 @@ def node_of(array: Bounded) -> Tree:
             children.append(capture(Tensor.of_value(extent.value)))
         elif extent is not None:
             children += [capture(_number(end, n)) for end in (extent.start, extent.stop)]
-    return Node("sized", SizedKey(tuple(e and type(e) for e in array.extents)), children, array)
+    return Node("sized", SizedKey(tuple(None if e is None else type(e) for e in array.extents)), children, array)
 
 
 SNAPSHOTS[Bounded] = lambda value, inside: node_of(value)

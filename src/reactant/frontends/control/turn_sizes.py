@@ -172,8 +172,8 @@ def end_turn(loop: LoopState) -> None:
 
 
 def _placed(value: Tensor | Bounded, size: TurnSize) -> Tensor | None:
-    frame = value.frame if type(value) is Bounded else value
-    extents, own = size.extents(more=1), value.extents if type(value) is Bounded else (None,) * value.ndim
+    frame = value.frame if isinstance(value, Bounded) else value
+    extents, own = size.extents(more=1), value.extents if isinstance(value, Bounded) else (None,) * value.ndim
     if value.ndim != len(size.begin) or any(isinstance(extent, Mask) for extent in own):
         return None
     for d, extent in enumerate(extents):
