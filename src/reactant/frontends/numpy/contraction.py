@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -199,7 +200,7 @@ def _labelled(ufunc: np.ufunc, xs: Shape, ys: Shape) -> Labelled:
     return Labelled(_labels(len(xs), x_core), _labels(len(ys), y_core), (*range(loops - 1, -1, -1), *core), len(core))
 
 
-def _generalised(ufunc: np.ufunc, x: Tensor, y: Tensor, conjugate: bool = False, axes: object = None,
+def _generalised(ufunc: np.ufunc, x: Tensor, y: Tensor, conjugate: bool = False, axes: Any = None,
                  axis: int | None = None, keepdims: bool = False) -> Tensor:
     if axis is not None:
         axes = [(axis,), (axis,), ()]
@@ -370,7 +371,7 @@ def _difference(p: Tensor | None, q: Tensor | None, r: Tensor | None, s: Tensor 
 
 @implements(np.trace)
 def trace(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: object = None,
-          out: object = None) -> Tensor:
+          out: Any = None) -> Tensor:
     a = wrap(a)
     dtype = np.trace(np.ones((1, 1), a.dtype)).dtype if dtype is None else np.dtype(dtype)
     diagonal = np.diagonal(a, offset, axis1, axis2)

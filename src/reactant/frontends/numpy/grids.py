@@ -53,7 +53,7 @@ def _spread(x: Tensor, count: int) -> Tensor:
 
 
 @implements(np.linspace, creation=True)
-def linspace(start: object, stop: object, num: object = 50, endpoint: bool = True, retstep: bool = False,
+def linspace(start: object, stop: object, num: Any = 50, endpoint: bool = True, retstep: bool = False,
              dtype: object = None, axis: int = 0) -> Any:
     if _known([start, stop, num]):
         given = concretely([start, stop])
@@ -75,8 +75,8 @@ def linspace(start: object, stop: object, num: object = 50, endpoint: bool = Tru
     if target.kind in "iu":
         made = np.floor(made)
     made = made.astype(target, copy=False)
-    made = made if whole is None else whole.array(lambda frame: made)
-    return (made, step) if retstep else made
+    found = made if whole is None else whole.array(lambda frame: made)
+    return (found, step) if retstep else found
 
 
 def _line(low: Tensor, high: Tensor, count: int, endpoint: bool) -> tuple[Tensor, Any]:
@@ -108,7 +108,7 @@ def _line_of_run(low: Tensor, high: Tensor, num: Any, most: int, endpoint: bool)
 
 
 @implements(np.logspace, creation=True)
-def logspace(start: object, stop: object, num: object = 50, endpoint: bool = True, base: object = 10.0,
+def logspace(start: object, stop: object, num: Any = 50, endpoint: bool = True, base: object = 10.0,
              dtype: object = None, axis: int = 0) -> Any:
     if _known([start, stop, num, base]):
         first, last, number = concretely([start, stop, base])
@@ -121,7 +121,7 @@ def logspace(start: object, stop: object, num: object = 50, endpoint: bool = Tru
 
 
 @implements(np.geomspace, creation=True)
-def geomspace(start: object, stop: object, num: object = 50, endpoint: bool = True, dtype: object = None,
+def geomspace(start: object, stop: object, num: Any = 50, endpoint: bool = True, dtype: object = None,
               axis: int = 0) -> Any:
     if sized(num) is not None:
         raise UnsupportedError("np.geomspace of a run-time number of points.",
@@ -242,8 +242,8 @@ def diag(v: object, k: int = 0) -> Tensor:
     k, n = int(k), a.size + abs(int(k))
     # one row a element, zeros around: the value at (i, i + k)
     wide = ops.broadcast_in_dim(a.value(), (a.size, a.size), [0])
-    index = [ops.iota((a.size, a.size), np.int64, d) for d in (0, 1)]
-    square = ops.select(ops.compare(*index, "EQ"), wide, 0)
+    row, column = (ops.iota((a.size, a.size), np.int64, d) for d in (0, 1))
+    square = ops.select(ops.compare(row, column, "EQ"), wide, 0)
     low = (max(-k, 0), max(k, 0))
     return Tensor.of_value(ops.pad(square, 0, low, (n - a.size - low[0], n - a.size - low[1])))
 

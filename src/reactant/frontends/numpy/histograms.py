@@ -251,7 +251,7 @@ def _samples(sample: object) -> list[Tensor]:
 
 
 @implements(np.histogramdd)
-def histogramdd(sample: object, bins: object = 10, range: Any = None, density: object = None,  # noqa: A002
+def histogramdd(sample: object, bins: Any = 10, range: Any = None, density: object = None,  # noqa: A002
                 weights: object = None) -> Any:
     columns = _samples(sample)
     dimensions = len(columns)

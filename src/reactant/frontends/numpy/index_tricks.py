@@ -54,7 +54,8 @@ def _joined(container: Any, key: Any) -> Any:
         except ValueError:
             raise UnsupportedError("np.r_['r'], np.r_['c'] make matrices, which cannot be compiled.",
                                    hint="Use np.c_ or np.stack.", code="array-subclass") from None
-        axis, least, place = (*numbers, *(axis, least, place)[len(numbers):])
+        numbers += (axis, least, place)[len(numbers):]
+        axis, least, place = numbers
         parts = parts[1:]
     arrays, kinds = [], []
     for part in parts:

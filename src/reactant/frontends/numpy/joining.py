@@ -286,7 +286,7 @@ def _take(a: Tensor, positions: np.ndarray, axis: int) -> Tensor:
 
 
 @implements(np.roll)
-def roll(a: object, shift: object, axis: object = None) -> Tensor:
+def roll(a: object, shift: Any, axis: object = None) -> Tensor:
     a = wrap(a)
     if axis is None:
         return np.reshape(roll(np.ravel(a), shift, 0), a.shape)
@@ -299,7 +299,7 @@ def roll(a: object, shift: object, axis: object = None) -> Tensor:
     return Tensor.of_value(value)
 
 
-def _rolled(value: ir.Value, shift: object, axis: int) -> ir.Value:
+def _rolled(value: ir.Value, shift: Any, axis: int) -> ir.Value:
     """Elements moved by `shift` (known or not) around `axis`."""
     shape = shape_of(value)
     n = shape[axis]

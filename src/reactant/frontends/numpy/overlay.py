@@ -133,7 +133,7 @@ _JOINING = {np.concatenate, np.hstack, np.vstack, np.stack, np.dstack, np.column
 
 
 def _creator(function: Callable) -> Callable:
-    make = located(lambda *args, **kwargs: implements.ours_for(function)(*args, **kwargs))
+    make = located(lambda *args, **kwargs: implements.ours_for(function)(*args, **kwargs))  # type: ignore[misc]  # there is one
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if args and hasattr(type(args[0]), "as_array"):      # a list of run-time length
@@ -432,8 +432,8 @@ def _example(x: Any) -> Any:
         return x
     if issubclass(kind, (np.ndarray, np.generic)):
         return _example_of(kind, x.dtype, x.ndim)
-    views = {type(view): view for view in ({}.keys(), {}.items())}      # which have no constructors
-    return views[kind] if kind in views else kind()
+    views: tuple[Any, ...] = {}.keys(), {}.items()      # which have no constructors
+    return {type(view): view for view in views}[kind] if kind in map(type, views) else kind()
 
 
 @lru_cache(maxsize=1024)

@@ -54,7 +54,7 @@ def _repeated(edge: ir.Value, axis: int, count: int) -> ir.Value:
 # ---- modes -----------------------------------------------------------------------------------------------------
 
 def _constant(x: ir.Value, axis: int, low: int, high: int, values: tuple) -> ir.Value:
-    sides = []
+    sides: list[ir.Value | None] = []
     for count, value in ((low, values[0]), (high, values[1])):
         shape = list(shape_of(x))
         shape[axis] = count
@@ -115,7 +115,7 @@ def _odd(mode: str) -> Callable:
 
 def _ramp(x: ir.Value, axis: int, low: int, high: int, ends: tuple) -> ir.Value:
     n = shape_of(x)[axis]
-    sides = []
+    sides: list[ir.Value | None] = []
     for count, end, edge in ((low, ends[0], _window(x, axis, 0, 1)), (high, ends[1], _window(x, axis, n - 1, n))):
         if not count:
             sides.append(None)
@@ -134,7 +134,7 @@ def _statistic(function: Callable) -> Callable:
         before, after = (n if k is None else min(int(k), n) for k in lengths)
         if function in (np.max, np.min) and 0 in (before, after):
             raise ValueError("stat_length of 0 yields no value for padding")
-        sides = []
+        sides: list[ir.Value | None] = []
         for count, part in ((low, _window(x, axis, 0, before)), (high, _window(x, axis, n - after, n))):
             if not count:
                 sides.append(None)

@@ -43,7 +43,7 @@ refuse(Reason("np.polymul drops leading coefficients that are zero, so the size 
 
 
 @implements(np.polyder)
-def polyder(p: object, m: int = 1) -> Tensor:
+def polyder(p: Any, m: int = 1) -> Tensor:
     m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
@@ -55,7 +55,7 @@ def polyder(p: object, m: int = 1) -> Tensor:
 
 
 @implements(np.polyint)
-def polyint(p: object, m: int = 1, k: object = None) -> Tensor:
+def polyint(p: Any, m: int = 1, k: object = None) -> Tensor:
     m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")

@@ -195,7 +195,7 @@ class Generator(Stream):
         df, nonc = positive(parameter(df), "df"), not_negative(parameter(nonc), "nonc")
         return delivered(self._noncentral(drawn_shape(size, [df, nonc]), df, nonc), size)
 
-    def _noncentral(self, shape: Shape, df: Any, nonc: Any) -> Tensor:
+    def _noncentral(self, shape: Shape, df: Any, nonc: Any) -> Any:
         """A chi-square whose degrees of freedom are raised by twice a Poisson number."""
         raised = df + 2.0 * self._poissons(shape, nonc / 2.0)
         return 2.0 * self._gammas(shape, raised / 2.0)

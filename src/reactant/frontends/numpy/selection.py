@@ -139,7 +139,7 @@ def extract(condition: object, arr: object) -> Any:
 
 
 @implements(np.compress)
-def compress(condition: object, a: object, axis: int | None = None, out: object = None) -> Any:
+def compress(condition: object, a: Any, axis: int | None = None, out: object = None) -> Any:
     a, mask = wrap(a), wrap(condition)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -184,7 +184,7 @@ def moded(indices: object, extent: int, mode: str) -> Any:
 
 
 @implements(np.take, creation=True)
-def take(a: object, indices: object, axis: int | None = None, out: object = None, mode: str = "raise") -> Any:
+def take(a: Any, indices: object, axis: int | None = None, out: object = None, mode: str = "raise") -> Any:
     a = wrap(a)
     if axis is None:
         a, axis = np.ravel(a), 0
@@ -344,7 +344,7 @@ def select(condlist: Sequence, choicelist: Sequence, default: object = 0) -> Ten
 
 
 @implements(np.piecewise)
-def piecewise(x: object, condlist: object, funclist: Sequence, *args: object, **kw: object) -> Tensor:
+def piecewise(x: object, condlist: Any, funclist: Sequence, *args: object, **kw: object) -> Tensor:
     """Functions get exactly the elements that meet their condition, an array of run-time size."""
     x = as_tensor(x)
     single = not np.ndim(condlist) if type(condlist) is Tensor or not isinstance(condlist, (list, tuple)) else False
@@ -402,7 +402,7 @@ def require_between(index: Tensor, total: int, text: str) -> Any:
 
 
 @implements(np.ravel_multi_index)
-def ravel_multi_index(multi_index: object, dims: object, mode: object = "raise", order: object = "C") -> Tensor:
+def ravel_multi_index(multi_index: object, dims: object, mode: Any = "raise", order: object = "C") -> Tensor:
     order = memory_order.letter(order, permitted=memory_order.NEW)
     parts, extents = _parts(multi_index), [int(n) for n in np.atleast_1d(dims)]
     if len(parts) != len(extents):

@@ -69,7 +69,7 @@ def interp_bounded(x: Any, xp: Any, fp: Any, left: object = None, right: object 
     if xs.ndim != 1 or fs.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     lengths = [a.length(0) if is_partial(a) else a.size for a in (xs, fs)]
-    require_equal(*lengths, "fp and xp are not of the same length.")
+    require_equal(lengths[0], lengths[1], "fp and xp are not of the same length.")
     count = as_number(lengths[0])
     current_trace().check(ops.compare(count, 0, "GT"), lambda: ValueError("array of sample points is empty"))
     n = max(a.frame.size if is_partial(a) else a.size for a in (xs, fs))
@@ -86,7 +86,7 @@ def _behind(a: Any, n: int, fill: float) -> Tensor:
     return np.pad(front, (0, n - front.size), constant_values=fill) if front.size < n else front
 
 
-def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: object) -> tuple:
+def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: Any) -> tuple:
     if type(period) is not Tensor and period == 0:
         raise ValueError("period must be a non-zero value")
     span = abs(period)

@@ -196,12 +196,12 @@ def _at_fractions(ordered: ir.Value, fractions: Any, method: str, dtype: np.dtyp
     count, rest = shape[-1], shape[:-1]
     known = type(fractions) is not Tensor and not ignore_nan
     size = len(fractions)
+    n: Any = count
     if known:
-        n, q = count, fractions
+        q = fractions
     else:
         q = wrap(fractions)
         q = Tensor.of_value(ops.broadcast_in_dim(q.value(), (size, *rest), [0]))
-        n = count
         if ignore_nan:
             valid = ops.convert(ops.not_(is_nan(ordered)), q.dtype)
             n = ops.reduce(valid, 0, [len(rest)], "add")
@@ -311,7 +311,7 @@ def _weights_vector(weights: object, count: int, name: str, integral: bool) -> T
 
 
 @implements(np.cov)
-def cov(m: object, y: object = None, rowvar: bool = True, bias: bool = False, ddof: object = None,
+def cov(m: object, y: object = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
         fweights: object = None, aweights: object = None, *, dtype: object = None) -> Any:
     """Covariance of the rows: sum_k w_k (x_ik - mean_i) conj(x_jk - mean_j) / normalisation."""
     if ddof is not None and ddof != int(ddof):

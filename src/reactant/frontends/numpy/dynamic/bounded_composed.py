@@ -321,8 +321,8 @@ def _full_convolution(a: Any, v: Any, name: str) -> tuple[Any, Any, Any]:
             require_elements(x, [0], f"{name}: an argument cannot be empty")
     frames = [x.filled(0) if is_partial(x) else x for x in vectors]
     lengths = [x.length() if is_partial(x) else x.shape[0] for x in vectors]
-    return Bounded(np.convolve(*frames), [Range(0, minus(plus(*lengths), 1))]), *(
-        n if isinstance(n, int) else python_number(n) for n in lengths)
+    n, m = (k if isinstance(k, int) else python_number(k) for k in lengths)
+    return Bounded(np.convolve(*frames), [Range(0, minus(plus(*lengths), 1))]), n, m
 
 
 @on_bounded(np.convolve)

@@ -228,7 +228,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
         first = front.frame[:1]       # stands for those that are not there
         inside = Tensor.of_value(front.valid())
         tests = np.where(inside, front.frame, first)
-        some = Tensor.of_value(ops.compare(as_number(front.length(0)), 0, "GT"))
+        some: Any = Tensor.of_value(ops.compare(as_number(front.length(0)), 0, "GT"))
     else:
         tests, some = test_elements, True
     frame = element.frame if is_partial(element) else element
