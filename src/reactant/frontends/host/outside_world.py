@@ -188,9 +188,9 @@ def install() -> None:
         for name in names:
             _refuse(getattr(owner, name), CLOCK, f"datetime.{owner.__name__}.{name}")
     _refuse(os.urandom, RANDOM, "os.urandom")
-    for owner, names, advice in _NEEDING_VALUES:
-        for name in names:
-            _needing_values(getattr(owner, name), f"{owner.__name__}.{name}", advice)
+    for module, functions, advice in _NEEDING_VALUES:
+        for name in functions:
+            _needing_values(getattr(module, name), f"{module.__name__}.{name}", advice)
     calls.replace(builtins.open)(_opening(builtins.open, "open"))
     calls.replace(pathlib.Path.open)(_opening(pathlib.Path.open, "Path.open"))
     for name in ("write_text", "write_bytes"):

@@ -172,8 +172,8 @@ def install() -> None:
                          (heapq.heappushpop, push_and_pop), (heapq.heapify, heapify),
                          (bisect.insort_right, insert_right), (bisect.insort_left, insert_left)):
         _replace(known, steps, True)
-    for known, steps in ((bisect.bisect_right, place_right), (bisect.bisect_left, place_left)):
-        _replace(known, steps, False)
+    _replace(bisect.bisect_right, place_right, False)
+    _replace(bisect.bisect_left, place_left, False)
     for helper in (rise, sink, sink_all):
         conversion.convert_always(helper)
     calls.replace(heapq.nsmallest)(_smallest)

@@ -41,7 +41,7 @@ from reactant.frontends.source import conversion
 
 
 class KeyedDict(Keys):
-    ag__stands_for = dict
+    ag__stands_for: type = dict
     ag__in_order = True
 
     def __init__(self, pairs: Any = ()):
@@ -410,8 +410,8 @@ def put_in_place() -> None:
         return plainly(*arguments) if trace is None or not trace.keyed else calls.call(from_keys, *arguments)
     for kind in (dict, set, frozenset):
         _unbound(kind)
-    for kind in (Keys, KeyedMembers, KeyedView, KeyedItems, *IN_PLACE_OF.values()):
-        for method in vars(kind).values():
+    for keyed in (Keys, KeyedMembers, KeyedView, KeyedItems, *IN_PLACE_OF.values()):
+        for method in vars(keyed).values():
             if type(method) is FunctionType and not (
                     method.__name__.startswith(("ag__", "refuse")) or method in AS_THEY_ARE):
                 conversion.convert_always(method)

@@ -12,13 +12,14 @@ from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.session import calls
 
 MISSING = object()
-VIEWS = (type({}.keys()), type({}.items()))
+VIEWS: tuple[type, ...] = (type({}.keys()), type({}.items()))
 
 
 class Keys:
     """What dicts and sets share. `ag__names`: the keys, each once; all other names are those of dicts and sets."""
 
     ag__stands_for: type
+    ag__names: list[Any]
 
     def __contains__(self, key: Any) -> bool:
         return hashable(key) in self.ag__names
@@ -117,7 +118,7 @@ class KeyedItems(KeyedView):
 
 
 class KeyedFrozenSet(KeyedMembers):
-    ag__stands_for = frozenset
+    ag__stands_for: type = frozenset
 
     def __init__(self, items: Iterable = ()):
         self.ag__names: list[Any] = firsts(members(items))

@@ -190,7 +190,8 @@ class Spoken:
     def kept(self) -> Iterator[None]:
         """A run that is to be repeated where it raises `ListTooLong`, with nothing said. One at a time."""
         with self.lock:
-            self.waiting = found = []
+            found: list[Callable[[], None]] = []
+            self.waiting = found
             try:
                 yield
             except ListTooLong:

@@ -124,7 +124,7 @@ class ArrayList(Abstract):
     def __contains__(self, item: Any) -> Any:
         return any(x is item or x == item for x in self)
 
-    __hash__ = None         # as lists
+    __hash__ = None  # type: ignore[assignment]  # as lists
 
     def copy(self) -> list:
         return list(self)

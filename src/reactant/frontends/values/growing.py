@@ -70,6 +70,7 @@ class Grower(Changes):
                  "stands_for", "tree", "use")      # so no plain object, whose attributes are state
     partial = True      # to NumPy's functions, which see what `as_array` gives
     __array_priority__ = 2000.0
+    __hash__ = object.__hash__
 
     def __init__(self, loop: LoopState, name: str, target: Any, use: int = APPENDS,
                  less: Grower | None = None):
@@ -537,7 +538,6 @@ def _refused(self: Grower, *operands: Any) -> Any:
 
 for _name in ("add", "radd", "mul", "rmul", "imul", "eq", "lt", "le", "gt", "ge", "contains", "iter", "reversed"):
     setattr(Grower, f"__{_name}__", _refused)
-Grower.__hash__ = object.__hash__
 
 
 def shown(x: Any) -> Any:

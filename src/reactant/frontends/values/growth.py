@@ -563,7 +563,8 @@ class Growth(Carrier):
 
     def still_held(self, names: set[str]) -> list[Any]:
         """The arrays of variables that may, after the loop, be bound to what one of `names` was bound to in a turn."""
-        found, arrays = [], self.loop.arrays
+        found: list[Storage] = []
+        arrays = self.loop.arrays
         for name in arrays.ends:
             held = self.loop.variables.get(name)
             if arrays.passed_on(name) & names and type(held) is Tensor and held.kind == ARRAY:

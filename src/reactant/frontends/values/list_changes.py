@@ -99,7 +99,7 @@ class Changes(AbstractList):
     def keep(self, item: Any, place: Any = None) -> None:
         """An element comes to stand at a place, of whose lists others may know."""
         if element_copies.has_containers(tree := capture(item)):
-            self.shared |= element_copies.is_copy(tree)
+            self.shared |= element_copies.is_copy(tree)  # type: ignore[misc]  # a slot of subclasses
             element_copies.register(item, self, place)
 
     def begin_store(self, index: Any) -> None:

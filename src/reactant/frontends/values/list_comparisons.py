@@ -36,11 +36,11 @@ def compared(kind: str, left: Any, right: Any) -> Any:
     first, second = _viewed(left), _viewed(right)
     if type(first) is not RunTimeList and type(second) is not RunTimeList:      # nothing has been appended yet
         return getattr(ag__, kind)(first, second)
-    equal, place, (first, second), lengths = _met(first, second)
+    equal, place, (first, second), (n, m) = _met(first, second)
     if kind in ("Eq", "NotEq"):
-        found = python_number(ops.and_(equal, ops.compare(*lengths, "EQ")))
+        found = python_number(ops.and_(equal, ops.compare(n, m, "EQ")))
         return found if kind == "Eq" else ag__.not_(found)
-    by_length = python_number(ops.compare(*lengths, ORDERED[kind][1]))
+    by_length = python_number(ops.compare(n, m, ORDERED[kind][1]))
     if place is None:
         return by_length
     return ag__.if_exp(python_number(equal), lambda: by_length,
@@ -72,7 +72,7 @@ def _met(first: Any, second: Any) -> tuple[ir.Value, ir.Value | None, list[Any],
                                code="list-of-run-time-length")
     room = min(x.room for x in both)
     lengths = [_length(x) for x in both]
-    differ = ops.not_(_agreeing(*both, room))
+    differ = ops.not_(_agreeing(both[0], both[1], room))
     differ = ops.and_(differ, those_before(ops.minimum(*lengths), room))
     place = np.argmax(Tensor.of_value(differ)).value()
     return ops.not_(ops.reduce(differ, False, [0], "or")), place, both, lengths
