@@ -56,9 +56,9 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
         try:
             return _trace(function, positional, keyword, options, wanted)
         except ReactantError as error:
-            if len(wanted) == known and (first is None or ONE_BY_ONE in wanted):
-                raise
             if len(wanted) == known:
+                if first is None or ONE_BY_ONE in wanted:
+                    raise
                 if KEYS_OF_THE_RUN in wanted:
                     first.add_note(f"Keys in lists that grow do not do either: {str(error).splitlines()[0]}")
                 raise first from None       # it speaks of what the user has written
@@ -284,13 +284,13 @@ class _Collector:
                                                     (e.start, e.stop))) for e in leaf.extents]
             return Sized(self._leaf(leaf.frame, counts), tuple(parts))
         if type(leaf) is RunTimeList and leaf.stands_for is list:
-            if (found := self._rows.get(id(leaf))) is None:
+            if (held := self._rows.get(id(leaf))) is None:
                 rows, count = leaf.content()
                 columns = iter([None if row is None else Result(self.add(row), kind.kind)
                                 for row, kind in zip(rows, leaf.kinds, strict=True)])
-                found = leaf, Rows(Result(self.add(count), PYTHON), _element(leaf.tree, columns, leaf))
-                self._rows[id(leaf)] = found
-            return found[1]
+                held = leaf, Rows(Result(self.add(count), PYTHON), _element(leaf.tree, columns, leaf))
+                self._rows[id(leaf)] = held
+            return held[1]
         raise _not_delivered(NO_NUMBERS, leaf)
 
     def _number(self, end: Any) -> Any:
