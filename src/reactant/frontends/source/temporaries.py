@@ -11,6 +11,7 @@ count as one that refers to its value (`heap`).
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from reactant.frontends.source.jumps import SUSPENSIONS, at_location, name, operator_call
 from reactant.frontends.source.liveness import Names, arguments_of, free_names, writes
@@ -54,7 +55,7 @@ class Temporaries(ast.NodeTransformer):
         node.body = [self.visit(s) if isinstance(s, (ast.FunctionDef, ast.ClassDef)) else s for s in node.body]
         return node
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: Any) -> Any:
         if isinstance(node, _ORDERED) and isinstance(getattr(node, "ctx", None), (ast.Load, type(None))):
             self.generic_visit(node)
             self.hold(node)
@@ -114,11 +115,11 @@ def _places(node: ast.AST) -> list[tuple[object, object]]:
     return []
 
 
-def _part(owner: object, key: object) -> ast.expr:
+def _part(owner: Any, key: Any) -> ast.expr:
     return owner[key] if isinstance(owner, list) else getattr(owner, key)
 
 
-def _wrap(owner: object, key: object, operator: str, *before: ast.expr) -> None:
+def _wrap(owner: Any, key: Any, operator: str, *before: ast.expr) -> None:
     part = _part(owner, key)
     made = at_location(operator_call(operator, *before, part), part)
     if isinstance(owner, list):
