@@ -123,6 +123,21 @@ def test_branches_derivatives_and_functions_of_jax():
     assert 1 in lines(found, of_jax)
 
 
+@pytest.mark.devices8
+def test_a_program_on_several_devices():
+    mesh = reactant.mesh(x=8)
+
+    def smoothed(u):
+        v = 0.5 * (u + np.roll(u, 1))
+        return v.sum()
+    found = reactant.profile(smoothed, reactant.array(np.arange(8000.0), sharding=mesh.sharding("x")), runs=2)
+    operations = sum(op.seconds for op in found.operations)
+    assert operations + found.outside + found.between == pytest.approx(found.seconds)
+    collective = [op for op in found.operations if op.exchanges]
+    assert {op.count for op in collective} == {8.0} and {op.limit(found.rates) for op in collective} == {"exchange"}
+    assert {2, 1} <= set(lines(found, smoothed))
+
+
 def test_what_is_raised():
     with pytest.raises(ValueError, match="runs is 1 or more"):
         reactant.profile(numbers, 1.0, runs=0)

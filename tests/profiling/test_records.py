@@ -22,6 +22,14 @@ def test_what_limits(seconds, count, work, limit):
     assert Operation("x", "XLA", "", seconds, count, {}, work).limit(RATES) == limit
 
 
+def test_collective_operations_wait_for_devices():
+    op = Operation("all-reduce.1", "XLA", "all-reduce", 0.6, 8, {"f.py:1": 1.0}, Work(bytes=8e9), exchanges=True)
+    other = Operation("dot", "XLA", "dot", 0.4, 8, {"f.py:1": 0.5, "f.py:2": 0.5}, Work(flops=8e9))
+    found = Measured("f", 4, 1.0, 1.0, [op, other], [], RATES)
+    assert op.limit(RATES) == "exchange"
+    assert {line.place: found.limit(line) for line in found.lines} == {"f.py:1": "exchange", "f.py:2": "compute"}
+
+
 def test_bounds_are_those_of_the_roofline():
     work = Work(flops=3e9, doubles=1e9, special=1e8, bytes=1e9, footprint=1e8)
     assert work.memory_seconds(RATES) == pytest.approx(0.1)

@@ -190,6 +190,10 @@ class Jitted(LikeFunction):
         lowered.call = functools.partial(self._call_as, key)
         return lowered
 
+    def run_through(self, program: Compiled, args: tuple, kwargs: dict) -> Any:
+        """A call that a certain program is known to fit, with no more ado than another call takes."""
+        return program.run(self._sign(args, kwargs)[1], args, kwargs)
+
     def _call_as(self, key: tuple, args: tuple, kwargs: dict) -> tuple[list, tuple, dict]:
         """Leaves and arguments of a call of what was lowered for a signature. Raises `TypeError` for another one."""
         args, kwargs = differences.apart(key, *differences.arranged(key, args, kwargs, self._parameters))

@@ -5,6 +5,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from reactant.communication.traffic import KINDS
 from reactant.native.clocks import Counted
 from reactant.native.function import NativeFunction
 from reactant.profiling import thunks
@@ -38,7 +39,7 @@ def of_thunks(events: Sequence[thunks.Event], known: Known, functions: Mapping[s
             calls[told.target, apart].append((told, 1e-9 * nanoseconds, count))
         else:
             made.append(Operation(key[1], "XLA", told.what, 1e-9 * nanoseconds, count, told.lines,
-                                  told.work.times(count)))
+                                  told.work.times(count), told.opcode.removesuffix("-start") in KINDS))
     for (target, _), each in calls.items():
         told = each[0][0]
         rows, inside = parts(functions[target], counted.get(target, {}), rate, sum(s for _, s, _ in each),
@@ -106,7 +107,7 @@ def merged(operations: Sequence[Operation], runs: int) -> list[Operation]:
     for op in operations:
         key = op.name, op.kind, op.what, tuple(sorted(op.lines))
         if key not in found:
-            found[key] = Operation(op.name, op.kind, op.what, 0.0, 0.0, dict(op.lines))
+            found[key] = Operation(op.name, op.kind, op.what, 0.0, 0.0, dict(op.lines), exchanges=op.exchanges)
         mine = found[key]
         mine.seconds += op.seconds / runs
         mine.count += op.count / runs

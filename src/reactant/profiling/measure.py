@@ -4,13 +4,15 @@ from __future__ import annotations
 import copy
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import jax
 
 from reactant.api import as_jitted
+from reactant.calling.compiled import Compiled
+from reactant.calling.jitted import Jitted
 from reactant.native import clocks
 from reactant.native.clocks import Counted
 from reactant.native.function import NativeFunction, of_target
@@ -60,25 +62,38 @@ def profile(function: Callable, /, *args: Any, seconds: float = 1.0, runs: int |
     own = hasattr(function, "lower")
     plain = function if own else as_jitted(function)
     copies = (copy.deepcopy((args, kwargs)) for _ in iter(int, 1))
-    first = _timed(plain, next(copies))
-    first = min(first, _timed(plain, next(copies)))
-    if runs is None:
-        runs = max(LEAST_RUNS, min(MOST_RUNS, int(seconds / 2 / max(first, 1e-6))))
+    _timed(plain, next(copies))
     with clocks.marked():
         lowered = plain.lower(*args, **kwargs)      # type: ignore[attr-defined]
         compiled = lowered.compile()
         compiled(*(given := next(copies))[0], **given[1])
-    plains = [_timed(plain, next(copies)) for _ in range(-(-runs // 2))]
     measured = Measurement(compiled.executable, getattr(compiled.lowered, "notes", ()))
+    call: Callable = compiled
+    if type(plain) is Jitted and type(compiled) is Compiled and lowered.call is not None:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return plain.run_through(compiled, args, kwargs)        # as short as the way of a plain call, nearly
+    between = measured.straight is not None         # else jax's profiler would see the plain runs, too
+    half = None if runs is None else -(-runs // 2)
+    plains = [] if between else [_timed(plain, next(copies)) for _ in _turns(half, seconds / 4)]
     with measured.running():
-        for _ in range(runs):
-            measured.run(compiled, *next(copies))
-    plains += [_timed(plain, next(copies)) for _ in range(runs // 2)]
-    found = measured.profile(lowered.name, statistics.fmean(sorted(plains)[:-(-runs // 2)]))
+        for _ in _turns(runs, seconds if between else seconds / 2):
+            measured.run(call, *next(copies))
+            plains += [_timed(plain, next(copies))] if between else []
+    plains += [] if between else [_timed(plain, next(copies)) for _ in _turns(half, seconds / 4)]
+    found = measured.profile(lowered.name, statistics.fmean(sorted(plains)[:-(-len(plains) // 2)]))
     times = compiled.times
     found.compile_seconds = {"tracing": times.trace, "passes": times.passes, "native code": times.native,
                              "XLA": times.xla}
     return found
+
+
+def _turns(runs: int | None, seconds: float) -> Iterator[int]:
+    """So many runs, or as many as take so long: `LEAST_RUNS` to `MOST_RUNS`."""
+    begun, number = time.perf_counter(), 0
+    while number < (MOST_RUNS if runs is None else runs) and (
+            runs is not None or number < LEAST_RUNS or time.perf_counter() - begun < seconds):
+        yield number
+        number += 1
 
 
 def _timed(function: Callable, given: tuple[tuple, dict]) -> float:

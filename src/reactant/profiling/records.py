@@ -9,6 +9,8 @@ from reactant.profiling.machine import Rates
 from reactant.support.records import dataclass
 
 MEMORY, COMPUTE, LATENCY, NEITHER, UNKNOWN = "memory", "compute", "latency", "neither", ""
+EXCHANGE = "exchange"
+"""What limits collective operations: the other devices, and the way to them."""
 STAGE = "stage"
 """The kind of what is no operation, but a stage of compiling a program."""
 NEAR = 0.25
@@ -64,10 +66,13 @@ class Operation:
     count: float
     lines: dict[str, float] = field(default_factory=dict)
     work: Work = field(default_factory=Work)
+    exchanges: bool = False
+    """Whether it is a collective operation, in which devices wait for each other."""
 
     def limit(self, rates: Rates) -> str:
-        """What limits it: "memory", "compute", "latency" (short, and often), "neither" (the bound is far)."""
-        return limit_of(self.seconds, self.count, self.work, rates)
+        """What limits it: "memory", "compute", "latency" (short, and often), "exchange" (between devices), "neither"
+        (the bound is far)."""
+        return EXCHANGE if self.exchanges else limit_of(self.seconds, self.count, self.work, rates)
 
 
 def limit_of(seconds: float, count: float, work: Work, rates: Rates) -> str:
@@ -91,6 +96,8 @@ class LineCost:
     count: float
     work: Work
     operations: list[str]
+    exchanging: float = 0.0
+    """Seconds of them in collective operations."""
 
     @property
     def source(self) -> str:
@@ -165,6 +172,7 @@ class Measured:
             for place, part in (op.lines or {"": 1.0}).items():
                 line = found.setdefault(place, LineCost(place, 0.0, 0.0, Work(), []))
                 line.seconds += part * op.seconds
+                line.exchanging += part * op.seconds * op.exchanges
                 line.count += op.count
                 line.work = line.work.plus(op.work, part)
                 line.operations.append(op.name)
@@ -188,4 +196,6 @@ class Measured:
 
     def limit(self, line: LineCost) -> str:
         """What limits a line."""
+        if line.exchanging > line.seconds / 2:
+            return EXCHANGE
         return limit_of(line.seconds, line.count, line.work, self.rates)
