@@ -49,9 +49,17 @@ class Explanation(Account):
     __repr__ = __str__
 
     def html(self, file: str | None = None) -> str:
-        """A page that needs nothing else: the source with each line's cost and what it became, graphs of its
-        operations before and after, rules, what was not done and why, memory over time, what moves between devices.
-        Written to `file` where one is named."""
+        """A page that needs nothing else.
+
+        It has the source with each line's cost and what it became, graphs of its operations before and after, rules,
+        what was not done and why, memory over time, and what moves between devices.
+
+        Args:
+            file: where it is written; None for nowhere.
+
+        Returns:
+            The text of the page.
+        """
         content = page.page(self)
         if file is not None:
             with open(file, "w", encoding="utf-8") as opened:
@@ -59,8 +67,15 @@ class Explanation(Account):
         return content
 
     def model_explorer(self, file: str, optimized: bool = True) -> list[str]:
-        """Write the program for Model Explorer (`model-explorer FILE --node_data_paths=...`): `file` and, beside it,
-        node data for flops and bytes; gives the paths. optimized: after our passes, or as traced."""
+        """Write the program for Model Explorer (`model-explorer FILE --node_data_paths=...`).
+
+        Args:
+            file: where to; node data for flops and bytes are written beside it.
+            optimized: False for the program as traced.
+
+        Returns:
+            The paths of the files.
+        """
         return explorer.write(self.lowered.module if optimized else self.lowered.original, file, self.name)
 
     def _repr_html_(self) -> str:
@@ -113,12 +128,27 @@ def _workarounds(lowered: Lowered) -> tuple[str, ...]:
 
 
 def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
-    """What compiling `function` for these arguments does: per source line the operations it became, the rules that
-    fired and how often, the chain of rewrites from each operation to what became of it, operations, flops and bytes
-    before and after our passes, and where compile time went. Of a program on several devices, what it moves between
-    them: collectives, and their bytes.
+    """An account of what compiling a function for some arguments does.
 
-    Print it, or read its fields."""
+    Args:
+        function: a NumPy or JAX function, a `reactant.jit` of one, or a derivative.
+        args: its arguments, which stay as they are.
+        kwargs: arguments by name.
+
+    Returns:
+        An `Explanation`, to print, to read, or to write as a page. For each source line the operations it was traced to
+        and what is left of them, the rules that fired, and the chain of rewrites of each operation; operations, flops
+        and bytes before and after our passes; seconds of tracing, passes and XLA; what became native code; of a program
+        on several devices the collective operations and their bytes.
+
+    Raises:
+        ReactantError: where the function cannot be compiled.
+
+    Example:
+        >>> account = reactant.explain(lambda x: (2.0 * x.T).T, np.ones((2, 3)))
+        >>> account.operations[1] < account.operations[0]
+        True
+    """
     derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
     with following():
         compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()

@@ -40,22 +40,39 @@ class Taken:
 
 
 def profile(function: Callable, /, *args: Any, seconds: float = 1.0, runs: int | None = None, **kwargs: Any) -> Profile:
-    """Measure where the time of a compiled function goes: by line of its source and by operation.
-
-    function: a function, or what `reactant.jit`, `grad` and the like made of one. It is compiled for these arguments
-    with marks in its native code, and run on copies of them. seconds: for how long, more or less. runs: how often,
-    instead.
+    """Where the time of a compiled function goes, measured: by line of its source and by operation.
 
     What XLA runs is timed by jax's profiler, thunk by thunk; native code by the processor's cycle counter, loop nest by
     loop nest. What computes for several lines has its time divided among them by the operations that it does for each
     (an exponential weighs ten additions): what is measured is the nest or thunk, its lines are an estimate. Times of
-    operations, of calls around them and of gaps add up to that of a run. `Profile.overhead` says how much longer a run
-    took for being measured.
+    operations, of calls around them and of gaps add up to that of a run.
 
-        print(reactant.profile(f, x))
-        reactant.profile(f, x).html("profile.html")
+    Args:
+        function: a function, or what `reactant.jit`, `reactant.grad` and the like made of one. It is compiled for these
+            arguments with marks in its native code.
+        args: its arguments; it is run on copies of them.
+        seconds: for how long it is run, more or less.
+        runs: how often it is run instead.
+        kwargs: arguments by name.
 
-    Raises what calling the function raises.
+    Returns:
+        A `Profile`, to print, to read, or to write as a page or a trace.
+
+    Raises:
+        ValueError: for less than one run; and what calling the function raises.
+
+    Example:
+        >>> def energy(x):
+        ...     return np.sum(np.exp(-x * x))
+        >>> found = reactant.profile(energy, np.linspace(-1.0, 1.0, 1000), runs=3)
+        >>> print(found)
+        energy: ... a run...
+        >>> len(found.html()) > 1000
+        True
+
+    Source:
+        Roofline bounds: Williams, Waterman and Patterson, *Roofline: an insightful visual performance model*,
+        Communications of the ACM 52, 2009.
     """
     if runs is not None and runs < 1:
         raise ValueError(f"reactant.profile: runs is 1 or more, not {runs}.")

@@ -159,12 +159,12 @@ class Measured:
 
     @property
     def overhead(self) -> float:
-        """How much longer a run takes when it is measured, as a part of a plain one."""
+        """The additional time of a run that is measured, as a part of a plain one."""
         return self.seconds / self.plain - 1 if self.plain else 0.0
 
     @property
     def lines(self) -> list[LineCost]:
-        """By the user's lines, what takes longest first; "" is what has no line."""
+        """The costs of the user's lines, what takes longest first; "" is what has no line."""
         found: dict[str, LineCost] = {}
         for op in self.operations:
             if op.kind == STAGE:
