@@ -27,7 +27,7 @@ from reactant.frontends.session.trace import Failure, current_trace
 from reactant.frontends.source.source_map import location
 from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.optional import MaybeNone
-from reactant.ir import modules, ops
+from reactant.ir import modules, ops, splice
 from reactant.ir.types import shape_of, tensor_type
 from reactant.rewrite import captures
 from reactant.support.records import dataclass
@@ -252,7 +252,7 @@ class _Call:
         made = batched_module(module, [0] * len(given) + [None] * len(outer), self.size)
         requests.adopt_functions(made.module, self.trace.module.operation)
         body = modules.function(made.module).regions[0].blocks[0]
-        results = requests.copied(body, [*given.values(), *outer])
+        results = splice.copied(body, [*given.values(), *outer])
         found = dict(zip(own, zip(results, made.batched, strict=True), strict=True))
         return {old: found.get(old, (old, False)) for old in wanted}
 

@@ -21,9 +21,10 @@ from jaxlib.mlir import ir
 from reactant.batching.declare import repeated
 from reactant.batching.engine import batched_module
 from reactant.errors import NotDifferentiable, Span
-from reactant.ir import creation, modules, ops
+from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.locations import file_and_line
+from reactant.ir.splice import copied
 from reactant.ir.types import shape_and_dtype, tensor_type
 from reactant.support.records import dataclass
 
@@ -256,17 +257,8 @@ def adopt_functions(source: ir.Module, into: ir.Operation) -> None:
                 each.operation.clone()
 
 
-def copied(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Copy the ops of a function body to the insertion point, with `values` as its arguments; gives what it returns."""
-    mapping = dict(zip(block.arguments, values, strict=True))
-    *body, terminator = [each.operation for each in block.operations]
-    for each in body:
-        creation.note(modules.clone_with(each, mapping))
-    return [mapping.get(v, v) for v in terminator.operands]
-
-
 def splice(block: ir.Block, values: Sequence[ir.Value], before: ir.Operation) -> list[ir.Value]:
-    """`copied`, in front of an op."""
+    """A copy of a body, in front of an op."""
     with ir.InsertionPoint(before):
         return copied(block, values)
 

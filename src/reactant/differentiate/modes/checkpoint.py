@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -13,6 +13,7 @@ from reactant.differentiate.modes.loops import AGAIN, LARGE, MOST, NUMBER, Carri
 from reactant.differentiate.modes.replay import SLOTS
 from reactant.ir import modules, ops
 from reactant.ir.induction import Trips, trips
+from reactant.ir.splice import copied
 from reactant.ir.types import nbytes
 from reactant.support.records import dataclass
 
@@ -205,13 +206,6 @@ def _group(loop: ir.Operation, chosen: Plan) -> None:
     plain, every = len(loop.operands), chosen.every
     whole = bound is not None and bound.exact and bound.most % every == 0
     integer = np.int64
-
-    def copied(block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-        mapping = dict(zip(block.arguments, arguments, strict=False))
-        inner, returned = block_ops(block)
-        for op in inner:
-            modules.clone_with(op, mapping)
-        return [mapping.get(v, v) for v in returned]
 
     def going(*arguments: ir.Value) -> ir.Value:
         within = ops.compare(arguments[-1], every, "LT")

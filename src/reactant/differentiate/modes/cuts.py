@@ -15,11 +15,12 @@ from jaxlib.mlir import ir
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.modes import reverse
 from reactant.differentiate.recognised.finished import finish, new_function
-from reactant.differentiate.requests import copied, in_all_directions
+from reactant.differentiate.requests import in_all_directions
 from reactant.differentiate.structure.structure import Pattern, Structure
 from reactant.differentiate.structure.structure_moves import MOVES
 from reactant.ir import modules
 from reactant.ir.context import building
+from reactant.ir.splice import copied
 from reactant.ir.types import shape_of, size
 from reactant.support.records import dataclass
 

@@ -12,7 +12,7 @@ from reactant.differentiate.declare import Call, differentiable, rule_of, zeros
 from reactant.differentiate.recognised.finished import finish, new_function
 from reactant.differentiate.recognised.prepare import prepared
 from reactant.differentiate.requests import target_of
-from reactant.ir import modules, ops
+from reactant.ir import modules, ops, splice
 from reactant.ir.context import building
 
 
@@ -92,7 +92,7 @@ class Forward:
         requests.adopt_functions(inner, self.made.operation)
         block = modules.function(inner).regions[0].blocks[0]
         callee = requests.private_function(
-            self.made, [a.type for a in block.arguments], lambda inputs: requests.copied(block, inputs), "jvp")
+            self.made, [a.type for a in block.arguments], lambda inputs: splice.copied(block, inputs), "jvp")
         types = [r.type for r in op.results] + [op.results[i].type for i in active]
         operands = [self.primal[x] for x in op.operands] + [self.tangent[op.operands[i]] for i in varied]
         self._learn(op, requests.checkpointed(callee, operands, types), active)

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from reactant.differentiate.activity import block_ops, blocks_of
 from reactant.differentiate.modes.caches import DEAR, Cut
 from reactant.differentiate.modes.values import Aliases, Scope, behind
-from reactant.ir import modules, ops
+from reactant.ir import modules, ops, splice
 from reactant.ir.induction import Counter, Trips, counters, trips
 from reactant.ir.types import dtype_of, nbytes, shape_and_dtype, shape_of
 from reactant.support.records import dataclass
@@ -59,11 +59,10 @@ def extend(loop: ir.Operation, rows: int, kept: Sequence[Kept], aliases: Aliases
         return arguments[plain if counter is None else counter]
 
     def copied(block: ir.Block, arguments: Sequence[ir.Value], more: Sequence[ir.Value]) -> tuple[dict, list[ir.Value]]:
-        mapping = dict(zip(block.arguments, arguments, strict=False))
+        mapping: dict[ir.Value, ir.Value] = {}
         inner, returned = block_ops(block)
-        for op in behind(inner, [*returned, *more], {}, effects=True).ops:
-            modules.clone_with(op, mapping)
-        return mapping, [mapping.get(v, v) for v in returned]
+        needed = behind(inner, [*returned, *more], {}, effects=True).ops
+        return mapping, splice.copied(block, arguments, needed, mapping)
 
     def step(*arguments: ir.Value) -> list[ir.Value]:
         mapping, returned = copied(body, arguments[:plain], [k.value for k in kept])

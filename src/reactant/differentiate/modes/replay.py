@@ -23,7 +23,7 @@ from reactant.differentiate.facts import masks
 from reactant.differentiate.modes.adjoints import Adjoints
 from reactant.differentiate.modes.loops import Carried, extend, put, row_of
 from reactant.differentiate.modes.values import Aliases, Known, Scope, anchor, behind, drop_dead, replace, stand_in
-from reactant.ir import modules, ops
+from reactant.ir import modules, ops, splice
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of, tensor_type
 
@@ -254,11 +254,7 @@ def stacked(loop: ir.Operation, carried: Sequence[int], slots: int, aliases: Ali
     integer = np.int64
 
     def copied(block: ir.Block, arguments: Sequence[ir.Value]) -> list[ir.Value]:
-        mapping = dict(zip(block.arguments, arguments, strict=False))
-        inner, returned = block_ops(block)
-        for op in behind(inner, returned, {}, effects=True).ops:
-            modules.clone_with(op, mapping)
-        return [mapping.get(v, v) for v in returned]
+        return splice.copied(block, arguments, behind(*block_ops(block), {}, effects=True).ops)
 
     def thinned(dropping: ir.Value, top: ir.Value, rows: Sequence[ir.Value]) -> list[ir.Value]:
         """Row 2 j in row j, where every other row is to be dropped."""

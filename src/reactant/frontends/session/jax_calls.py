@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 from reactant.differentiate import requests
 from reactant.frontends.session.trace import Trace
 from reactant.ir import cusolver, gpu_scans, modules, ops
+from reactant.ir.splice import moved
 from reactant.ir.types import Shape, shape_and_dtype
 from reactant.options import CompileOptions
 from reactant.rewrite.report import is_following
@@ -106,22 +107,6 @@ def _splice(bytecode: bytes, values: tuple[ir.Value, ...]) -> list[ir.Value]:
     """Move the body of `main` to the current insertion point, with `values` as its arguments."""
     module = modules.parse(bytecode)
     anchor = ops.create("stablehlo.optimization_barrier", [], [])
-    results = _move_body(modules.function(module), values, anchor)
+    results = moved(modules.function(module).regions[0].blocks[0], values, anchor)
     anchor.erase()
-    return results
-
-
-def _move_body(function: ir.Operation, values: Sequence[ir.Value], anchor: ir.Operation) -> list[ir.Value]:
-    """Move the ops of `function` before `anchor`, with `values` as its arguments; gives what it returned. The function
-    is left empty, without a terminator."""
-    block = function.regions[0].blocks[0]
-    for argument, value in zip(block.arguments, values, strict=True):
-        argument.replace_all_uses_with(value)
-    *body, terminator = [op.operation for op in block.operations]
-    # a result may be an argument: its uses were replaced, so the operands are read only now
-    results = list(terminator.operands)
-    terminator.erase()
-    for op in body:
-        op.location = ir.Location.current
-        op.move_before(anchor)
     return results
