@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.loopnests.analysis.graph import Block, Node, added, decoded
 from reactant.loopnests.emission.factorizations import fits
-from reactant.native import ffi, lapack
+from reactant.native import bounds, ffi, lapack
 
 TARGET = "call_target_name"
 CALLED = "called"
@@ -36,11 +36,12 @@ def routine_of(target: str) -> str | None:
 
 
 def possible(op: ir.Operation) -> bool:
-    """Whether a custom call can be a call of the library."""
+    """Whether a custom call can be a call of the library. Where memory is checked it stays XLA's, where each buffer of
+    LAPACK's lies between red zones."""
     routine = routine_of(attr.decode(op.attributes[TARGET]))
     return routine is not None and "mhlo.backend_config" in op.attributes \
         and len(op.operands) == len(operands_of(routine)) and len(op.results) == len(RESULTS[routine[1:]]) \
-        and ffi.usable() and bool(lapack.library())
+        and ffi.usable() and bool(lapack.library()) and not bounds.wanted()
 
 
 def operands_of(routine: str) -> Sequence[str]:
