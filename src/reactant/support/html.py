@@ -4,16 +4,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-STYLE = """
-.rx { --ground: #ffffff; --paper: #f5f6f8; --text: #1b1f24; --soft: #57606a; --line: #d0d7de; --bar: #4a7bd0;
-  --accent: #0b5cad; --mark: #fff3c4; --good: #1a6b32; --bad: #a40e26; --node: #e8effa; --edge: #6e7781;
-  color: var(--text); background: var(--ground); font: 15px/1.45 system-ui, sans-serif; color-scheme: light; }
-@media (prefers-color-scheme: dark) { .rx { --ground: #14171a; --paper: #1d2126; --text: #e6e8eb; --soft: #a2abb5;
-  --line: #3a424b; --bar: #5b8de0; --accent: #8ab8f5; --mark: #4a4220; --good: #6fd48b; --bad: #ff8f9c;
-  --node: #243349; --edge: #8b949e; color-scheme: dark; } }
-[data-jp-theme-light="true"] .rx { --ground: #ffffff; --paper: #f5f6f8; --text: #1b1f24; --soft: #57606a;
-  --line: #d0d7de; --bar: #4a7bd0; --accent: #0b5cad; --mark: #fff3c4; --good: #1a6b32; --bad: #a40e26;
-  --node: #e8effa; --edge: #6e7781; color-scheme: light; }
+LIGHT = """--ground: #ffffff; --paper: #f5f6f8; --text: #1b1f24; --soft: #57606a; --line: #d0d7de; --bar: #4a7bd0;
+  --accent: #0b5cad; --mark: #fff3c4; --node: #e8effa; --edge: #6e7781; color-scheme: light;"""
+DARK = """--ground: #14171a; --paper: #1d2126; --text: #e6e8eb; --soft: #a2abb5; --line: #3a424b; --bar: #5b8de0;
+  --accent: #8ab8f5; --mark: #4a4220; --node: #243349; --edge: #8b949e; color-scheme: dark;"""
+"""Colours as the system wants them, or the notebook around (JupyterLab says so in an attribute)."""
+STYLE = f"""
+.rx {{ {LIGHT} color: var(--text); background: var(--ground); font: 15px/1.45 system-ui, sans-serif; }}
+@media (prefers-color-scheme: dark) {{ .rx {{ {DARK} }} }}
+[data-jp-theme-light="true"] .rx {{ {LIGHT} }} [data-jp-theme-light="false"] .rx {{ {DARK} }}
+""" + """
 body.rx { margin: 0; }
 .rx main { max-width: 76rem; margin: 0 auto; padding: 1rem 1.5rem 3rem; }
 .rx h1 { font-size: 1.5rem; margin: .6rem 0; } .rx h1 code { font-size: inherit; }
