@@ -43,7 +43,7 @@ def test_a_narrow_window(tmp_path):
 
 @pytest.mark.parametrize("function, arguments", [
     (branches, (np.arange(5.0), 3.0)), (lambda x: x, (np.zeros(0),)), (lambda x: 3, (1.5,)),
-    (lambda x: x.astype(complex) @ x, (np.ones((3, 3), np.float32),))], ids=str)
+    (lambda x: x.astype(complex) @ x, (np.ones((3, 3), np.float32),))])
 def test_whatever_is_compiled_has_a_page(function, arguments, tmp_path):
     account = reactant.explain(function, *arguments)
     page = account.html(str(tmp_path / "page.html"))
