@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from reactant.frontends.source.jumps import SUSPENSIONS, at_location, name, operator_call
+from reactant.frontends.source.jumps import SUSPENSIONS, at_location, contains, name, operator_call
 from reactant.frontends.source.liveness import Names, arguments_of, free_names, writes
 
 CELLS = "ag__cells"
@@ -32,17 +32,19 @@ class Temporaries(ast.NodeTransformer):
         self.says_cells = says_cells
         self.own: Names = frozenset()
         """Variables that nothing but the statements of this function binds."""
+        self.suspends = False
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         if getattr(node, "generated", False):       # a block of one
             node.body = [self.visit(s) for s in node.body]
             return node
-        outer = self.own
+        outer = self.own, self.suspends
         bound = frozenset(arguments_of(node.args)) | writes(node.body)
         captured = _mentioned(node.body, blocks=True)
         self.own = bound - _mentioned(node.body, blocks=False) - _declared(node.body)
+        self.suspends = contains(node.body, SUSPENSIONS)
         node.body = [self.visit(s) for s in node.body]
-        self.own = outer
+        self.own, self.suspends = outer
         if self.says_cells and (cells := sorted((captured | free_names(node) - bound) - {"ag__"})):
             at = 1 if _is_documented(node) else 0
             node.body.insert(at, _cells(cells, node.body[min(at, len(node.body) - 1)]))
@@ -67,8 +69,8 @@ class Temporaries(ast.NodeTransformer):
         places = _places(node)
         last = next((k for k in range(len(places) - 1, 0, -1) if _runs(_part(*places[k]))), 0)
         held = [k for k, place in enumerate(places[:last]) if not self.is_inert(_part(*place))]
-        if not held or any(isinstance(below, SUSPENSIONS) for place in places[:last + 1]
-                           for below in ast.walk(_part(*place))):
+        if not held or self.suspends and any(isinstance(below, SUSPENSIONS) for place in places[:last + 1]
+                                             for below in ast.walk(_part(*place))):
             return      # a function that is left in between is found by its frame
         for k in held:
             _wrap(*places[k], "hold")

@@ -254,7 +254,7 @@ class Grower(Changes):
 
     def require_use(self, use: int) -> None:
         if self.use < use:
-            if self.loop not in current_trace().loops:
+            if not vars(self.loop):     # it has ended, and something still holds this
                 raise refusal("that gets another name or place")
             raise Deeper(self, use)
 
