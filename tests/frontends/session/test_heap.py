@@ -467,7 +467,7 @@ LED_TO_BY = [
     _attribute(lambda: type("Local", (), {})), _attribute(lambda: (lambda: 1)),
     staticmethod(functools.partial(total, TARGET)), np.array([TARGET, None], object), ValueError(TARGET),
     _attribute(lambda: ValueError("no")), _attribute(threading.local), frozenset([functools.partial(total, TARGET)]),
-    Holder().step.__get__(_attribute(Holder)), map(total, [TARGET]), enumerate([TARGET])]
+    Holder.step.__get__(_attribute(Holder)), map(total, [TARGET]), enumerate([TARGET])]
 
 
 @pytest.mark.parametrize("thing", LED_TO_BY, ids=lambda x: type(x).__name__)
