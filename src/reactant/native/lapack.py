@@ -15,6 +15,7 @@ Unlike products (`blas.enter`), a routine has as many threads of the library's a
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Mapping
 from functools import cache
 
@@ -111,11 +112,15 @@ def _letters(routine: str) -> int:
     return sum(name.endswith("'") for name in PARAMETERS[routine])
 
 
+_LOADED = itertools.count()
+
+
 @cache
 def addresses() -> dict[str, int]:
     """Where the functions are that stand before the library's, by the names that native code calls them by."""
     routines = {f"library.{name}": address for name, address in library().items() if name != blas.WIDE}
-    return engine.load(text(), f"reactant.lapack.{integers()}", tuple(PREFIX + name for name in PARAMETERS), routines)
+    names = tuple(PREFIX + name for name in PARAMETERS)
+    return engine.load(text(), f"reactant.lapack.{next(_LOADED)}", names, routines)
 
 
 def text() -> str:
