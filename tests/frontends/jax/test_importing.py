@@ -414,8 +414,8 @@ def test_failures_of_ours_are_left_to_jax(monkeypatch):
 
 @pytest.mark.parametrize("options, message", [
     ({"without": ("power_tow",)}, "without='power_tow': no family or rule is called so"),
-    ({"optimize": "simplfy"}, "no pipeline, family, rule or pass is called 'simplfy'"),
-    ({"optimize": ("shape", "arithmetics")}, "no pipeline, family, rule or pass is called 'arithmetics'")])
+    ({"optimize": "simplfy"}, "No pipeline, family, rule or pass is called 'simplfy'"),
+    ({"optimize": ("shape", "arithmetics")}, "No pipeline, family, rule or pass is called 'arithmetics'")])
 @pytest.mark.parametrize("call", [
     lambda options: reactant.jit(helper, **options)(X),
     lambda options: reactant.jit(helper, **options).lower(X),

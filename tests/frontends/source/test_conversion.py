@@ -849,7 +849,7 @@ def test_user_frame_and_location():
 
 def test_user_frame_is_this_one():
     frame = source_map.user_frame()
-    assert frame.filename == __file__
+    assert frame.file == __file__
     assert frame.function == "test_user_frame_is_this_one"
     assert frame.text == "frame = source_map.user_frame()"
     assert str(source_map.location()).startswith(f'loc("{__file__}":')
