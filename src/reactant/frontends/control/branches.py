@@ -160,15 +160,7 @@ def dropped(branch: Branch) -> set[int]:
     for tree in (*branch.states.values(), branch.outcome):
         for x in _referred(tree):
             heap.note(Root("variable"), x)
-    reached = left
-    while reached:
-        heap.walk()
-        reached = [c for c in left if heap.reaches(c[0].container)]
-        for change, after in reached:
-            for x in _referred(after):
-                heap.note(change.container, x)
-        left = [c for c in left if not heap.reaches(c[0].container)]
-    return {id(change.container) for change, _ in left}
+    return {id(change.container) for change, _ in heap.follow(left, _referred)}
 
 
 def _referred(tree: Tree) -> Iterator[Any]:

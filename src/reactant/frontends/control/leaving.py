@@ -55,14 +55,7 @@ class Leaving:
         for name in self.left & self.branch.states.keys():
             for x in _objects(self.branch.states[name]):
                 heap.note(Root("variable", name), x)
-        changes = reached = self.branch.objects
-        while reached:      # what the branch has put into what is kept
-            heap.walk()
-            reached = [c for c in changes if heap.reaches(c[0].container)]
-            for change, after in reached:
-                for x in _objects(after):
-                    heap.note(change.container, x)
-            changes = [c for c in changes if not heap.reaches(c[0].container)]
+        heap.follow(self.branch.objects, _objects)      # what the branch has put into what is kept
         return reachable(lost, depth=ANY_DEPTH)[0] - heap.found.keys() if heap.complete else set()
 
 

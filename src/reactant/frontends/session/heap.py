@@ -13,7 +13,7 @@ import gc
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from inspect import CO_GENERATOR, CO_OPTIMIZED
 from types import (
@@ -132,6 +132,21 @@ class Heap:
             if self._views and (view := self._views.get(id(x))) is not None and view.made is x:
                 for item in view.items:     # a change of `x` is one of these
                     self.note(view, item)
+
+    def follow(self, changes: Iterable[tuple[Any, Any]], objects_in: Callable[[Any], Iterable[Any]]) -> list[Any]:
+        """Walk on, with what changes of containers that are reached have put into them, so long as that reaches more.
+
+        changes: pairs of a change and what it leaves, of which `objects_in` gives the objects. Returns those whose
+        container is not reached."""
+        left = reached = list(changes)
+        while reached:
+            self.walk()
+            reached = [c for c in left if self.reaches(c[0].container)]
+            for change, after in reached:
+                for x in objects_in(after):
+                    self.note(change.container, x)
+            left = [c for c in left if not self.reaches(c[0].container)]
+        return left
 
     def note(self, holder: Any, x: Any) -> None:
         """`holder` refers to `x`."""
