@@ -20,7 +20,6 @@ import io
 import json
 import pkgutil
 import re
-import signal
 import sys
 import types
 import warnings
@@ -29,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import reactant
+from reactant.support.time_limits import limited
 
 MOST_CALLS = 6          # of one function
 NOT_LOOKED_AT = re.compile(r"\.(tests?|testing|conftest|_build|plotting|examples)(\.|$)|\.test_")
@@ -86,7 +86,7 @@ def calls_of(name, function, module, seconds):
         examples = doctest.DocTestParser().get_examples(function.__doc__)
     except ValueError:
         return []
-    with contextlib.suppress(TookTooLong), limited(seconds), contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.suppress(TookTooLong), limited(seconds, TookTooLong), contextlib.redirect_stdout(io.StringIO()):
         for example in examples:
             if "plt" in example.source or "import" in example.source and name in example.source:
                 continue
@@ -94,19 +94,6 @@ def calls_of(name, function, module, seconds):
             with contextlib.suppress(Exception):
                 exec(compile(source, "<docstring>", "single"), scope)
     return found[:MOST_CALLS]
-
-
-@contextlib.contextmanager
-def limited(seconds):
-    def stop(*_):
-        raise TookTooLong
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def leaves_of(x, depth=0):
@@ -146,7 +133,8 @@ def verdict_of(call, seconds, **options):
     """(what became of it, why)."""
     args, kwargs = copy.deepcopy(call.before)
     try:
-        with limited(seconds), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        with limited(seconds, TookTooLong), contextlib.redirect_stdout(io.StringIO()), \
+                contextlib.redirect_stderr(io.StringIO()):
             result = reactant.jit(call.function, **options)(*args, **kwargs)
     except TookTooLong:
         return "slow", f"no answer in {seconds} s"

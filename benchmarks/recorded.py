@@ -26,7 +26,9 @@ import warnings
 
 import docstrings
 import numpy as np
-from docstrings import Call, difference, limited
+from docstrings import Call, TookTooLong, difference
+
+from reactant.support.time_limits import limited
 
 MOST_CALLS = 3          # of one function
 ONE_CALL = 15           # seconds
@@ -125,8 +127,8 @@ def bare(value, wrappers):
 
 def run(action):
     """Run code of the package, whatever it does."""
-    with contextlib.suppress(BaseException), limited(ONE_CALL), contextlib.redirect_stdout(io.StringIO()), \
-            contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.suppress(BaseException), limited(ONE_CALL, TookTooLong), \
+            contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         action()
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib.util
-import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 import reactant
 from reactant.calling import signature
+from reactant.support.time_limits import limited
 
 
 def module_of(path: Path, text: str, known: bool = False) -> ModuleType:
@@ -93,16 +93,6 @@ class Endless(Exception):
     """Python does not come to an end."""
 
 
-@contextlib.contextmanager
-def ending(seconds: int = 5) -> Iterator[None]:
+def ending(seconds: int = 5) -> contextlib.AbstractContextManager[None]:
     """`Endless` is raised in what takes longer (and runs as Python)."""
-    def stop(*_: object) -> None:
-        raise Endless
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+    return limited(seconds, Endless)

@@ -7,14 +7,11 @@ import io
 import math
 import os
 import re
-import signal
 import statistics
-import threading
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import jax
 
@@ -24,6 +21,7 @@ from reactant.profiling.plain import Called, Recorder
 from reactant.profiling.scripts import run_script
 from reactant.profiling.text import duration
 from reactant.support.records import dataclass
+from reactant.support.time_limits import limited
 from reactant.verification import agreement, verify
 
 LEAST_PART, MOST_FUNCTIONS = 0.01, 12
@@ -138,7 +136,7 @@ def _tried(called: Called, whole: float, hot: set[str]) -> Trial:
         found.why = called.why_not or "no arguments were kept"
     else:
         try:
-            with _limited(TRIAL_SECONDS), _quiet():
+            with limited(TRIAL_SECONDS, TookTooLong), _quiet():
                 _try(found, called.function, called.arguments[-1])
         except Exception as error:
             found.verdict, found.why = "unstable", f"a call raised {type(error).__name__}: {_first(error)}"
@@ -217,21 +215,3 @@ def _quiet() -> Iterator[None]:
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-@contextlib.contextmanager
-def _limited(seconds: int) -> Iterator[None]:
-    """Stop after so many seconds, where signals can do that: in the main thread, on systems that have them."""
-    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: Any) -> None:
-        raise TookTooLong
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
