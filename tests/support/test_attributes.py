@@ -1,8 +1,10 @@
 """What objects hold, private slots included: also where they are arguments."""
+import abc
+
 import numpy as np
 
 import reactant
-from reactant.support.attributes import attributes, slots
+from reactant.support.attributes import attributes, is_of_python, slots
 
 
 class Base:
@@ -40,3 +42,37 @@ def test_private_slots_of_arguments():
         np.testing.assert_array_equal(reactant.jit(made.step)(ours), plain.step())
         for name, value in attributes(plain).items():
             np.testing.assert_array_equal(attributes(ours)[name], value)
+
+
+class _Closing:
+    def __init__(self, x):
+        self.x = x
+
+    def __del__(self):
+        assert self.x is not None
+        _finalized.append(type(self))
+
+
+class _Sequence(abc.ABC):
+    @abc.abstractmethod
+    def first(self): ...
+
+
+class _Listed(_Sequence, _Closing):
+    def first(self):
+        return 0
+
+
+class _ListOf(list):
+    def __del__(self):
+        _finalized.append(type(self))
+
+
+_finalized = []
+
+
+def test_what_classes_are_is_asked_without_their_finalizers():
+    _finalized.clear()
+    assert is_of_python(_Closing) and is_of_python(_Listed) and not is_of_python(_ListOf)
+    assert is_of_python(object) and not is_of_python(dict) and not is_of_python(type((i for i in ())))
+    assert not _finalized

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+from inspect import isabstract
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -12,6 +13,9 @@ HEAP_TYPE = 1 << 9
 @functools.cache
 def is_of_python(cls: type) -> bool:
     """Whether an instance has no content that only C code sees."""
+    while isabstract(cls) or isinstance(getattr(cls, "__del__", None), FunctionType):
+        # Its base holds the same content, and may be made and dropped without its finalizer.
+        cls = cls.__base__ or object
     try:
         object.__new__(cls)
     except TypeError:
