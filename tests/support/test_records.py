@@ -79,3 +79,16 @@ def test_many_threads_make_the_first_object():
         for thread in threads:
             thread.join()
         assert made == [Late(3, 1)] * 8
+
+
+@dataclass(frozen=True)
+class Awkward:
+    put: dict
+    missing: list = dataclasses.field(default_factory=list)
+    cls: int = 3
+
+
+def test_fields_may_have_any_names():
+    assert Awkward({}) == Awkward({}, [], 3) and Awkward({}).missing is not Awkward({}).missing
+    with pytest.raises(TypeError):
+        Awkward()

@@ -49,6 +49,32 @@ def _write(cls: type) -> None:
             return
         _write_bases(cls)
         dataclasses.dataclass(cls, **{**options, "init": False})
+        cls.__init__ = _initialiser(cls)        # type: ignore[misc]
+
+
+def _initialiser(cls: type) -> Any:
+    """What the standard one would be, which would write all other methods once more with it."""
+    known: dict[str, Any] = {"_put_": object.__setattr__, "_missing_": object()}
+    parameters, lines = ["self"], []
+    fields = [f for f in dataclasses.fields(cls) if f.init]     # type: ignore[arg-type]
+    if any(f.kw_only for f in fields) or len(fields) != len(dataclasses.fields(cls)) or hasattr(cls, "__post_init__"):
         heir = type(cls.__name__, (cls,), {"__qualname__": cls.__qualname__, "__module__": cls.__module__})
-        made: Any = dataclasses.dataclass(heir, repr=False, eq=False, frozen=options.get("frozen", False))
-        cls.__init__ = made.__init__        # type: ignore[misc]
+        frozen = cls.__dataclass_params__.frozen        # type: ignore[attr-defined]
+        return dataclasses.dataclass(heir, repr=False, eq=False, frozen=frozen).__init__    # type: ignore[misc]
+    for f in fields:
+        given = f.name
+        if f.default is not dataclasses.MISSING:
+            known[f"_default_{f.name}"] = f.default
+            given = f"{f.name}=_default_{f.name}"
+        elif f.default_factory is not dataclasses.MISSING:
+            known[f"_make_{f.name}"] = f.default_factory
+            given = f"{f.name}=_missing_"
+            lines.append(f"if {f.name} is _missing_: {f.name} = _make_{f.name}()")
+        parameters.append(given)
+        lines.append(f"_put_(self, {f.name!r}, {f.name})")
+    text = "\n    ".join([f"def __init__({', '.join(parameters)}):", *(lines or ["pass"])])
+    exec(text, known)
+    made = known["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__module__ = cls.__module__
+    return made
