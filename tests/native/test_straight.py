@@ -116,7 +116,7 @@ def test_results_that_are_one_number():
                 assert compiled().tobytes() == wanted.tobytes()
     made = straight_of(lambda x: (np.full_like(x, 3.0), np.full_like(x, 3.0) + x), np.ones(1 << 18))
     filled = straight_of(lambda x: np.full_like(x, 3.0), np.ones(1 << 18))
-    assert any(k is not None and not any(k.strides) for k in filled._kept)
+    assert any(k is not None and not any(k.strides) for k in filled.kept)
     np.testing.assert_array_equal(made([np.ones(1 << 18)])[0], np.full(1 << 18, 3.0))
 
     def function(a):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.native.straight import Straight
+from reactant.native.steps import Straight
 from reactant.runtime import program
 from reactant.runtime.direct import Direct
 

@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from reactant.native import engine
+from reactant.native import engine, objects
 
 PREFIX = "blas."
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -265,6 +265,8 @@ def divides() -> bool:
 @cache
 def addresses() -> dict[str, int]:
     """Where the functions are that stand before the library's, by the names that native code calls them by."""
+    if (there := objects.addresses_of("reactant.blas")) is not None:
+        return there
     routines = {f"library.{name}": address for name, address in library().items() if name != WIDE}
     exported = (PREFIX + "enter", PREFIX + "leave", *(PREFIX + letter + routine for letter in LETTERS.values()
                                                       for routine in ROUTINES))

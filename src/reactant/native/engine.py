@@ -1,4 +1,5 @@
-"""LLVM: optimise a module for this processor, make machine code of it, load it. Nothing else imports llvmlite."""
+"""LLVM: optimise a module for this processor, make machine code of it, load it. Nothing else imports llvmlite, which is
+loaded when there is something to compile: 50 ms."""
 from __future__ import annotations
 
 import contextlib
@@ -8,9 +9,18 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
+from reactant.native import objects
 
+
+class _Binding:
+    """`llvmlite.binding`, loaded when it is first asked for something."""
+
+    def __getattr__(self, name: str) -> Any:
+        import llvmlite.binding as binding
+        return getattr(binding, name)
+
+
+llvm: Any = _Binding()
 _lock = threading.RLock()
 """One compilation at a time."""
 _libraries: list[Any] = []
@@ -90,6 +100,7 @@ def fingerprint() -> str:
     with _lock:
         _, cpu, features = _target()
     chosen = (LEAST_TRIPS, MOST_INTERLEAVED, MOST_SCHEDULED, LARGE, HUGE)
+    import llvmlite
     return f"{llvmlite.__version__} {llvm.llvm_version_info} {chosen} {cpu} {features}"
 
 
@@ -168,10 +179,14 @@ def _machine_code(text: str, machine: Any, level: int) -> bytes | None:
 def load(text: str, name: str, exports: tuple[str, ...], imports: Mapping[str, int], level: int = 3) -> dict[str, int]:
     """Compile LLVM IR and load it; addresses of the exported functions. `name` is used once per process."""
     with _lock:
+        if (there := objects.addresses_of(name)) is not None:       # from the compile cache
+            return there
         machine = _machine()
         code = _machine_code(text, machine, level)
         if code is None:
             code = _machine_code(text.replace("+avx512vl", "-avx512vl"), machine, level)
+        if code is None:
+            raise InvalidCode("LLVM names registers that this processor does not have")
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for symbol, address in imports.items():
             builder.import_symbol(symbol, address)
@@ -179,7 +194,9 @@ def load(text: str, name: str, exports: tuple[str, ...], imports: Mapping[str, i
             builder.export_symbol(symbol)
         tracker = builder.link(_jit(), name)
         _libraries.append(tracker)
-        return {symbol: tracker[symbol] for symbol in exports}
+        found = {symbol: tracker[symbol] for symbol in exports}
+        objects.note(name, code, found)
+        return found
 
 
 @cache

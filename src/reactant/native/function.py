@@ -37,44 +37,19 @@ from reactant.native import (  # noqa: F401 - the handlers
     numpy_extremes,
     numpy_partitions,
     numpy_sorts,
+    objects,
     parallel,
     red_zones,
     support,
     workspace,
 )
-from reactant.support.records import dataclass
+from reactant.native.argument import Argument, NativeError
 
 ROLES = ("in", "out", "inout")
 WORKSPACE = "workspace"
 """In the configuration of a call: the bytes that it works in, which XLA does not know of."""
 _PACKED = (np.dtype(ml_dtypes.int4), np.dtype(ml_dtypes.uint4))
 """Tensors of these have no bytes of their own for an element."""
-
-
-class NativeError(ReactantError, RuntimeError):
-    """A run-time check in native code failed, or a native function was called with arguments it does not take."""
-
-    code = "native-function"
-
-
-@dataclass(frozen=True)
-class Argument:
-    """One argument of a native function: an array (shape; None is a run-time extent) or a number (shape None)."""
-
-    dtype: np.dtype
-    shape: tuple[int | None, ...] | None
-    role: str
-
-    @property
-    def size(self) -> int | None:
-        """Elements, or None where only a call tells."""
-        if self.shape is None:
-            return 1
-        return None if None in self.shape else int(np.prod(self.shape, dtype=np.int64))  # type: ignore[arg-type]
-
-    def __str__(self) -> str:
-        extents = "" if self.shape is None else "[" + ", ".join("?" if s is None else str(s) for s in self.shape) + "]"
-        return f"{self.role} {self.dtype.name}{extents}"
 
 
 _compiled: dict[str, NativeFunction] = {}
@@ -435,9 +410,10 @@ class NativeFunction:
         if self.checked and not getattr(self, "_registered", False):
             handler = red_zones.guarded(handler, str(self), self._explained)
         with self._loading:
-            if not getattr(self, "_registered", False):
+            if not getattr(self, "_registered", False) and self.target not in objects.REGISTERED:
+                objects.REGISTERED.add(self.target)
                 jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(ctypes.c_void_p(handler)), platform="cpu")
-                self._registered = True
+            self._registered = True
         return self.target
 
     def _load(self) -> dict[str, int]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from reactant.native import engine
+from reactant.native import engine, objects
 from reactant.native.emission import Function, Module, Settings
 from reactant.native.memory import counted
 
@@ -299,5 +299,6 @@ def addresses() -> dict[str, int]:
 
 @cache
 def _loaded() -> dict[str, int]:
-    return engine.load(text() + f"attributes #0 = {{ {engine.attributes()} }}\n", "reactant.meeting",
+    return objects.addresses_of("reactant.meeting") or engine.load(
+        text() + f"attributes #0 = {{ {engine.attributes()} }}\n", "reactant.meeting",
                        ("reactant.meet",), {})

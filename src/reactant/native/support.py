@@ -14,7 +14,7 @@ import re
 import threading
 from functools import cache
 
-from reactant.native import engine, ffi
+from reactant.native import engine, ffi, objects
 
 RUNTIME = "{ i32, i32, ptr, ptr, ptr, i64 }"
 """What a native function is told about its surroundings: status of the first failed check, whether the thread goes on
@@ -556,4 +556,4 @@ def addresses() -> dict[str, int]:
 
 @cache
 def _loaded() -> dict[str, int]:
-    return engine.load(text(), "reactant.support", EXPORTED, {})
+    return objects.addresses_of("reactant.support") or engine.load(text(), "reactant.support", EXPORTED, {})

@@ -10,8 +10,9 @@ import sys
 import threading
 from functools import cache
 
-from reactant.native import engine
+from reactant.native import engine, objects
 
+NAME = "reactant.threads"
 WAITING = 256
 """Tasks that may wait for a thread; who has more does them alone."""
 _TEXT = """
@@ -132,7 +133,9 @@ def pool() -> tuple[int, int]:
 def _started() -> tuple[int, int]:
     if cores() == 1 or sys.platform != "linux":
         return 0, 1
-    text = _TEXT.replace("<WAITING>", str(WAITING)).replace("<ATTRIBUTES>", engine.attributes())
-    made = engine.load(text, "reactant.threads", ("reactant.hand", "reactant.start"), {}, level=1)
+    made = objects.addresses_of(NAME)
+    if made is None:
+        text = _TEXT.replace("<WAITING>", str(WAITING)).replace("<ATTRIBUTES>", engine.attributes())
+        made = engine.load(text, NAME, ("reactant.hand", "reactant.start"), {}, level=1)
     start = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(made["reactant.start"])
     return made["reactant.hand"], 1 + start(cores() - 1)
