@@ -14,7 +14,8 @@ from jax.sharding import NamedSharding
 from jaxlib.mlir import ir
 
 from reactant import pipelines
-from reactant.calling.compiled import WATCHING, Compiled, Lowered, Times, pipeline_of
+from reactant.calling.compiled import WATCHING, Compiled, Times
+from reactant.calling.lowered import Lowered, pipeline_of
 from reactant.calling.placing import common_mesh, passes_of
 from reactant.calling.shardings import Told
 from reactant.calling.traced import Traced

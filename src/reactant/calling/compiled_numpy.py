@@ -9,7 +9,8 @@ from typing import Any
 from reactant import kernels, pipelines
 from reactant.calling import outer_state
 from reactant.calling import signature as sig
-from reactant.calling.compiled import Lowered, Times, pipeline_of
+from reactant.calling.compiled import Times
+from reactant.calling.lowered import Lowered, pipeline_of
 from reactant.calling.placing import labels_of, passes_of, placement_of
 from reactant.calling.shardings import Told
 from reactant.calling.tracing import trace

@@ -12,8 +12,6 @@ from typing import Any
 import jax.numpy as jnp
 from jax.interpreters import batching
 
-from reactant import pipelines
-from reactant.batching.engine import batched_module
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.runtime.jax_internals import X64
@@ -24,6 +22,8 @@ from reactant.runtime.program import Body, body_of, fitted, run_module
 def batched_body(body: Body, dimensions: tuple[int | None, ...], count: int) -> Body:
     """The body for a whole batch; all results have it as dimension 0."""
     import reactant.differentiate.batched_marks  # noqa: F401 - loaded when something is mapped
+    from reactant import pipelines
+    from reactant.batching.engine import batched_module
     with building():
         source = modules.parse(body.source or body.bytecode)        # with what it says about its derivative
         made = batched_module(modules.silence(source), dimensions, count, everything=True).module

@@ -15,7 +15,6 @@ import jax.numpy as jnp
 from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
-from reactant import pipelines
 from reactant.calling import jax_batching
 from reactant.errors import NotDifferentiable, UnsupportedError
 from reactant.ir import modules
@@ -35,6 +34,7 @@ def _inexact(arrays: Sequence[Any]) -> tuple[int, ...]:
 @lru_cache(maxsize=256)
 def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
     """The body that gives the results of `body`, then their tangents or the cotangents of its `varied` arguments."""
+    from reactant import pipelines
     from reactant.differentiate.modes import forward, reverse  # loaded when the first derivative is taken
     with building():
         module = modules.parse(body.source or body.bytecode)

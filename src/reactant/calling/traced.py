@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reactant.frontends.arrays.storage import Step
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Result:
     """A leaf that is result `index` of the program, seen through `steps`."""
 
@@ -25,7 +25,7 @@ class Result:
     layout: tuple[int, ...] | None = None       # element strides of the array the steps start from, if not row-major
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OfArgument:
     """A leaf that is (a view of) the caller's own array, leaf `number` of the arguments."""
 
@@ -33,14 +33,14 @@ class OfArgument:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Known:
     """A leaf whose content was known while tracing; arrays are copied at each call."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Maybe:
     """A leaf that is None unless result `defined` of the program is true."""
 
@@ -48,7 +48,7 @@ class Maybe:
     value: Any                          # tree like that of the whole result
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sized:
     """An array of which only the run knows the size: a part of `frame`. For each dimension: all of it (), from where to
     where, or a mask."""
@@ -67,7 +67,7 @@ class Sized:
         return array
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Places:
     """Where a mask is true, seen in a shape: indices along one dimension, or rows of all of them (None)."""
 
@@ -80,7 +80,7 @@ class Places:
         return np.stack(nonzero, axis=1) if self.dimension is None else nonzero[self.dimension]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rows:
     """A list of which only the run knows the length: so many `elements`, each a tuple or list of such, a value, or one
     of a result's."""

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import reactant
-from reactant.calling.compiled import Lowered
+from reactant.calling.lowered import Lowered
 from reactant.demos.measure import interleaved, largest_difference
 from reactant.support.records import dataclass
 

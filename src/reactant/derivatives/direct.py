@@ -6,7 +6,8 @@ from typing import Any
 import jax
 
 from reactant.calling import signature as sig
-from reactant.calling.compiled import Compiled, Lowered, taken_by
+from reactant.calling.compiled import Compiled, taken_by
+from reactant.calling.lowered import Lowered
 from reactant.calling.traced import Result
 from reactant.errors import RAISED_BY_PROGRAMS, translated
 from reactant.frontends.arrays.tensor import PYTHON

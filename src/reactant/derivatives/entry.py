@@ -16,8 +16,9 @@ import numpy as np
 
 from reactant.api import as_jitted
 from reactant.calling import signature as sig
-from reactant.calling.compiled import Compiled, Lowered
+from reactant.calling.compiled import Compiled
 from reactant.calling.jitted import Jitted
+from reactant.calling.lowered import Lowered
 from reactant.derivatives.by_jax import Taken, TakenByJax, finished
 from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of

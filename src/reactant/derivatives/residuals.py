@@ -14,8 +14,9 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant.calling import signature as sig
-from reactant.calling.compiled import Compiled, Lowered, Times
+from reactant.calling.compiled import Compiled, Times
 from reactant.calling.compiled_numpy import lower
+from reactant.calling.lowered import Lowered
 from reactant.calling.placing import results_of
 from reactant.calling.traced import Result, Traced
 from reactant.communication.executable import MeshExecutable

@@ -11,8 +11,9 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant.calling import signature as sig
-from reactant.calling.compiled import Lowered, Times
+from reactant.calling.compiled import Times
 from reactant.calling.jitted import Jitted
+from reactant.calling.lowered import Lowered
 from reactant.calling.traced import Result, Traced
 from reactant.derivatives.entry import EXTRA, compiled, name_of, numbers_of
 from reactant.derivatives.linear import prepared, primal_of

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from reactant import pipelines
 from reactant.api import as_jitted
-from reactant.calling.compiled import pipeline_of
+from reactant.calling.lowered import pipeline_of
 from reactant.diagnosis.trial import Trial, random_arguments
 from reactant.options import CompileOptions
 from reactant.rewrite.report import Rewrite

@@ -8,7 +8,8 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.api import as_jitted
-from reactant.calling.compiled import Lowered, Times
+from reactant.calling.compiled import Times
+from reactant.calling.lowered import Lowered
 from reactant.communication.account import Needed
 from reactant.communication.traffic import Traffic
 from reactant.explanation import explorer, page, text
