@@ -1,4 +1,4 @@
-"""Tests use the shipped thresholds, whatever `reactant calibrate` has stored on this machine."""
+"""Tests use the shipped thresholds, whatever `reactant calibrate` has stored on this machine, and no compile cache."""
 import gc
 import os
 import zlib
@@ -13,6 +13,7 @@ from reactant.native import bounds
 from tests import devices8
 
 os.environ["REACTANT_CALIBRATION"] = "off"
+os.environ["REACTANT_CACHE"] = "off"
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000

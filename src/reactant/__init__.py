@@ -43,6 +43,8 @@ __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "Compile
 
 
 def __getattr__(name: str) -> object:
+    if name == "cache":
+        return importlib.import_module("reactant.cache")
     if name not in _LATE:
         raise AttributeError(f"module 'reactant' has no attribute '{name}'")
     with collecting_later():
@@ -52,4 +54,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "cache"})

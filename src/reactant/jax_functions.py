@@ -39,6 +39,9 @@ class JaxJitted(Jitted):
         ([0, 2, 4], (3,), [])
     """
 
+    def depends_on(self) -> tuple | None:
+        return None         # jax's tracing is not followed
+
     def __init__(self, function: Callable, options: CompileOptions, **told: Any):
         super().__init__(function, options, (), ())
         told = {name: value for name, value in told.items() if name in FOR_JAX or value}

@@ -42,6 +42,7 @@ class CompileOptions:
             native code: "auto" where it pays, "always" wherever it is possible, "never".
         native_seconds: seconds that compiling native code of a program may take, by an estimate from its length; parts
             beyond that stay with XLA, and `reactant.explain` says so. Not with native="always".
+        cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
         target: "cpu", "gpu" or "tpu": whose fastest forms the last stage chooses, also to look at them on a machine
             without one; None: the platform it will run on (jax's default).
         mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
@@ -73,6 +74,7 @@ class CompileOptions:
     target: str | None = None
     mesh: Any = None
     shard: str | None = None
+    cache: bool = True
 
     def __post_init__(self) -> None:
         for name in ("without", "allow", "optimize"):
@@ -100,7 +102,7 @@ class CompileOptions:
         if isinstance(self.native_seconds, bool) or not isinstance(self.native_seconds, (int, float)) \
                 or not self.native_seconds >= 0:
             raise ValueError(f"CompileOptions: native_seconds is a number of seconds, not {self.native_seconds!r}.")
-        for name in ("finite", "sized_results", "denormals", "check", "donate"):
+        for name in ("finite", "sized_results", "denormals", "check", "donate", "cache"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")
 

@@ -20,6 +20,7 @@ from reactant.errors import ReactantError
 from reactant.ir import attributes as attr
 from reactant.ir import creation, modules, ops
 from reactant.ir.types import dtype_of, shape_of, tensor_type
+from reactant.support import foreign
 
 
 class NotBatchable(ReactantError, NotImplementedError):
@@ -81,6 +82,7 @@ def batch(name: str, rule: Rule) -> None:
     name = full_name(name)
     if name in RULES:
         raise ValueError(f"the batched form of {name} is declared twice")
+    foreign.note()
     RULES[name] = rule
 
 

@@ -20,7 +20,8 @@ from reactant.support.like_functions import LikeFunction
 from reactant.support.session import collecting_later, is_tracing, quietly
 
 if TYPE_CHECKING:
-    from reactant.calling.compiled import Compiled, Lowered
+    from reactant.calling.compiled import Compiled
+    from reactant.calling.lowered import Lowered
 
 FOR_JAX = ("in_shardings", "out_shardings", "keep_unused", "inline", "compiler_options")
 """What `jax.jit` takes beside the arguments that `jit` names."""
@@ -218,6 +219,12 @@ class Jitted(LikeFunction):
         """Say how arguments and results lie on a mesh (`in_shardings`, `out_shardings`)."""
         self.told = Told(arguments, results, tuple(self._parameters))
 
+    def depends_on(self) -> tuple | None:
+        told = self.told
+        if self.takes_keys or told is not None and (told.arguments is not None or told.results is not None):
+            return None
+        return self.function, self.options, sorted(self._static), sorted(self._traced)
+
     def cache_size(self) -> int:
         """The number of signatures compiled so far."""
         return len(self._entries)
@@ -249,18 +256,34 @@ class Jitted(LikeFunction):
         rest = next((p.name for p in self._parameters.values() if p.kind is p.VAR_POSITIONAL), "")
         return (named + [rest] * count)[:count]
 
+    def options_for(self, key: tuple) -> CompileOptions:
+        """The options of the program for a signature."""
+        room = self._room.get(key)
+        return self.options if room is None else self.options.with_(list_capacity=room)
+
     def _lower(self, key: tuple, keep: bool) -> Lowered:
         with collecting_later():
             from reactant.calling.compiled_numpy import (
                 lower,  # the compiler is loaded when the first program is compiled
             )
-        room = self._room.get(key)
-        options = self.options if room is None else self.options.with_(list_capacity=room)
-        return lower(self.function, key[0], key[1], options, keep_original=keep,
+        return lower(self.function, key[0], key[1], self.options_for(key), keep_original=keep,
                      told=self.told or Told(names=tuple(self._parameters)))
 
+    def _made(self, key: tuple) -> Compiled:
+        """The program for a signature: out of the compile cache, or compiled, and kept there."""
+        from reactant.calling import recalled
+        question = recalled.asked(self, key)
+        if question is None:
+            return self._lower(key, keep=False).program()
+        if (found := recalled.recalled(question)) is not None:
+            return found
+        with recalled.following() as followed:
+            made = self._lower(key, keep=False).program()
+        recalled.keep(question, made, followed)
+        return made
+
     def _compile(self, key: tuple, leaves: list) -> Compiled:
-        entry = self._lower(key, keep=False).program()
+        entry = self._made(key)
         with self._lock:
             if entry.passing:
                 return entry

@@ -31,6 +31,7 @@ from reactant.ir import attributes as attr
 from reactant.ir import creation, ops
 from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_of
+from reactant.support import foreign
 from reactant.support.records import dataclass
 
 WRITE_ANOTHER = "Rewrite the line with operations that have one, or keep differentiated values out of it."
@@ -138,6 +139,7 @@ def full_name(name: str) -> str:
 def _register(rule: Rule) -> None:
     if rule.name in RULES or rule.name in CONSTANT or rule.name in REFUSED:
         raise ValueError(f"the derivative of {rule.name} is declared twice")
+    foreign.note()
     RULES[rule.name] = rule
 
 

@@ -17,6 +17,7 @@ from reactant.ir import modules
 from reactant.native import bounds, clocks, layout, roots, widths
 from reactant.native.refusals import refused
 from reactant.native.sections import Section, sections
+from reactant.support import foreign
 from reactant.support.records import dataclass
 
 Handler = Callable[["Function", ir.Operation], None]
@@ -33,6 +34,7 @@ STACK = 64 * 1024
 def emits(*names: str) -> Callable[[Handler], Handler]:
     """Declare the handler of ops."""
     def declare(handler: Handler) -> Handler:
+        foreign.note()
         for name in names:
             HANDLERS[name] = handler
         return handler

@@ -2,15 +2,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 
 from reactant.rewrite.pattern import Rule
+from reactant.support import foreign
 
 _rules: dict[str, Rule] = {}
 
 
 def add(rule: Rule) -> None:
     """Register a rule; a name is used once in the whole house, so that reports and options can name it alone."""
+    foreign.note(os.path.dirname(__file__))
     other = _rules.get(rule.name)
     if other is not None and (other.family, other.line) != (rule.family, rule.line):
         raise TypeError(f"two rules are called '{rule.name}': in {other.family} and in {rule.family}.")

@@ -65,11 +65,38 @@ class Executable:
                  callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
                  prelude: str | None = None, read: tuple[int, ...] | None = None,
                  straight: Any = None) -> None:
+        body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
+        target = device if device is not None else default_device().jax
+        facts = facts_of(module if native is None else native)
+        chosen = options_for(facts, target.platform, as_jax)
+        big = big_of(body.inputs, target.platform)
+        if native is None and not all(facts.sliceable[i] for i in big) and reductions.fits(module, facts):
+            module = reductions.in_steps(module)
+            body = body_of(module, name, weak, general=general, callbacks=callbacks, as_jax=as_jax,
+                           contract=contract, prelude=prelude)
+            facts = facts_of(module, reductions_fuse=True)
+            chosen |= reductions.OPTIONS
+        self._begin(body, tuple(facts.sliceable), {**chosen, **(xla_options or {})}, tuple(sorted(donate)), read,
+                    straight, device)
+
+    @classmethod
+    def recalled(cls, body: Body, sliceable: Sequence[bool], xla_options: Mapping[str, Any], donated: tuple[int, ...],
+                 read: tuple[int, ...] | None, straight: Any) -> Executable:
+        """One of what `told` gave of another."""
+        made = cls.__new__(cls)
+        made._begin(body, tuple(sliceable), dict(xla_options), tuple(donated), read, straight, None)
+        return made
+
+    def told(self) -> tuple[Body, tuple[bool, ...], dict[str, Any], tuple[int, ...], tuple[int, ...] | None, Any]:
+        """What `recalled` takes."""
+        return (self._body, self._sliceable, self.xla_options, self._device_variant.donated, self.read, self.straight)
+
+    def _begin(self, body: Body, sliceable: tuple[bool, ...], xla_options: dict[str, Any], donated: tuple[int, ...],
+               read: tuple[int, ...] | None, straight: Any, device: jax.Device | None) -> None:
         self.read, self.straight = read, straight
         if straight is not None:
             heap.settle()
-        self._body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
-        self.name = name
+        self._body, self.name, self._sliceable, self.xla_options = body, body.name, sliceable, xla_options
         given = straight.given if straight is not None else {}
         self._laid = tuple(Array(tuple(a.shape[d] for d in given[k]), a.dtype) if k in given else a
                            for k, a in enumerate(self.inputs)) if given else None
@@ -77,27 +104,16 @@ class Executable:
         target = device if device is not None else default_device().jax
         self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
         on_cpu = target.platform == "cpu"
-        self._big = tuple(i for i, a in enumerate(self.inputs) if on_cpu and a.nbytes >= BIG
-                          and host_arguments.native(a.dtype))
+        self._big = big_of(body.inputs, target.platform)
         self._handed_over = tuple(i for i, a in enumerate(self.inputs) if on_cpu and host_arguments.native(a.dtype)
                                   and host_arguments.HANDED_OVER <= a.nbytes < BIG)
-        facts = facts_of(module if native is None else native)
-        chosen = options_for(facts, target.platform, as_jax)
-        if native is None and not all(facts.sliceable[i] for i in self._big) and reductions.fits(module, facts):
-            module = reductions.in_steps(module)
-            self._body = body_of(module, name, weak, general=general, callbacks=callbacks, as_jax=as_jax,
-                                 contract=contract, prelude=prelude)
-            facts = facts_of(module, reductions_fuse=True)
-            chosen |= reductions.OPTIONS
-        self.xla_options = {**chosen, **(xla_options or {})}
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
                                and POOL.limit >= a.nbytes >= BIG and host_arguments.native(a.dtype))
-        sliceable = tuple(i for i in self._big if facts.sliceable[i])
         here = synchronous_cpu(target.id) if on_cpu else device
         placed = None if here is None else jax.sharding.SingleDeviceSharding(here)
-        self._forms = Forms(self.inputs, self._big, sliceable, self._recycled,
+        self._forms = Forms(self.inputs, self._big, tuple(i for i in self._big if sliceable[i]), self._recycled,
                             partial(_host_program, self._body, self.xla_options, placed))
-        self._device_variant = Variant(donated=tuple(sorted(donate)))
+        self._device_variant = Variant(donated=donated)
         self._device_program: Program | None = None
         self.directly: Direct | None = None       # the same program with the caller's way of taking arguments, if any
         self._lock = threading.Lock()
@@ -292,6 +308,12 @@ class Executable:
 
     def __repr__(self) -> str:
         return f"<Executable {self.name}({', '.join(map(str, self.inputs))}) -> ({', '.join(map(str, self.outputs))})>"
+
+
+def big_of(inputs: Sequence[Array], platform: str) -> tuple[int, ...]:
+    """The arguments that are read where they lie."""
+    return tuple(i for i, a in enumerate(inputs) if platform == "cpu" and a.nbytes >= BIG
+                 and host_arguments.native(a.dtype))
 
 
 def _host_program(body: Body, options: Mapping[str, Any], sharding: jax.sharding.Sharding | None,

@@ -19,10 +19,13 @@ have regions (`cse`):
   the rest: it starts jax's coordination service in the first process, whose death then ends all others in C++
   (`processes/service.py` has it in a process of its own, by `jaxlib._jax.get_distributed_runtime_service`);
 - `jax._src.xla_bridge.backends_are_initialized`: whether there are devices yet, after which nothing can be joined;
+- `jax._src.compiler.compile_or_get_cached`, through which jax compiles: it gives an executable of the compile cache;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,6 +35,7 @@ import jaxlib
 import numpy as np
 from jax._src import api as _api  # private: what is to be done after calls
 from jax._src import clusters as _clusters  # private: what is asked of the environment of a process
+from jax._src import compiler as _compiler  # private: where jax gets executables from
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
 from jax._src import distributed as _distributed  # private: the other processes
@@ -66,6 +70,58 @@ except AttributeError as missing:  # pragma: no cover - only with a jax we do no
     raise ImportError(
         f"reactant does not know this jax ({jax.__version__}): {missing}. Install jax 0.10 or 0.11."
     ) from missing
+
+
+class _Instead(threading.local):
+    """An executable as bytes that the next compilation of this thread gives, and whether it did."""
+
+    data: bytes | None = None
+
+
+_INSTEAD = _Instead()
+
+
+@functools.cache
+def _installed() -> bool:
+    """Have jax ask for an executable before it compiles one; whether this jax can be told."""
+    compile_ = _compiler.compile_or_get_cached
+    names = inspect.signature(compile_)
+    if not {"backend", "compile_options", "executable_devices"} <= names.parameters.keys():
+        return False
+
+    @functools.wraps(compile_)
+    def found(*args: Any, **kwargs: Any) -> Any:
+        data, _INSTEAD.data = _INSTEAD.data, None
+        if data is None:
+            return compile_(*args, **kwargs)
+        told = names.bind(*args, **kwargs).arguments
+        return told["backend"].deserialize_executable(data, told["executable_devices"], told["compile_options"])
+
+    _compiler.compile_or_get_cached = found
+    return True
+
+
+def compiled_as(lowered: Any, data: bytes) -> Any:
+    """What `lowered.compile()` gives, with an executable that was compiled before in the place of its own.
+
+    Raises what jaxlib raises where it does not take the bytes; `RuntimeError` where jax is one that cannot be told."""
+    if not _installed():
+        raise RuntimeError("this jax compiles in a way that is not known")
+    _INSTEAD.data = data
+    try:
+        return lowered.compile()
+    finally:
+        _INSTEAD.data = None
+
+
+def serialized(compiled: Any) -> bytes | None:
+    """The executable of a `jax.stages.Compiled` as bytes; None where the backend has no form of that."""
+    executable = compiled.runtime_executable()
+    try:
+        return bytes(executable.serialize() if hasattr(executable, "serialize")
+                     else executable.client.serialize_executable(executable))
+    except Exception:       # jaxlib's errors have no common class
+        return None
 
 
 def call_of(compiled: Any) -> Callable[..., list[Any]]:

@@ -15,6 +15,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -33,9 +34,11 @@ from reactant.runtime.jax_internals import (
     alike_varying,
     apart,
     call_of,
+    compiled_as,
     initialize_hybrid_kernels,
     initialize_lapack,
     result_type,
+    serialized,
 )
 from reactant.support import progress
 from reactant.support.records import dataclass
@@ -91,6 +94,8 @@ class Body:
     """Whether NaN may be lost between devices, as in jax."""
     prelude: str | None = None
     """The call after which a thread computes with denormal numbers (`reactant.native.denormals`)."""
+    kept: Any = None
+    """Where compiled forms of it are looked up and kept (`find(variant, options)`, `keep(variant, options, bytes)`)."""
 
 
 @dataclass(frozen=True)
@@ -295,6 +300,51 @@ def note_alive(program: Any) -> None:
     _ALIVE.add(program)
 
 
+absent = Primitive("reactant_absent")
+absent.multiple_results = True
+"""Stands in a program for a module whose executable is there already: jax needs the types around it."""
+
+
+@absent.def_abstract_eval
+def _types_of_absent(*given: Any, body: Body) -> list[Any]:
+    return [result_type(a.shape, a.dtype, (), i in body.weak) for i, a in enumerate(body.outputs)]
+
+
+@partial(jax_mlir.register_lowering, absent)
+def _lower_absent(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body: Body) -> Sequence[ir.Value]:
+    results = [ir.Type.parse(str(types.tensor_type(a.shape, a.dtype))) for a in body.outputs]     # in jax's context
+    made = ir.Operation.create("stablehlo.custom_call", results=results,
+                               operands=list(arguments),
+                               attributes={"call_target_name": ir.StringAttr.get("reactant.absent")})
+    return list(made.results)
+
+
+def _recalled(lowered: Callable[[Callable[..., list[Any]]], Any], body: Body, variant: Variant,
+              options: Mapping[str, Any]) -> Any:
+    """The executable of the compile cache; None where it has none that jaxlib takes."""
+    data = body.kept.find(variant, options)
+    if data is None:
+        return None
+    if b"lapack_" in (body.native or body.bytecode):
+        initialize_lapack()
+    made = lowered(lambda *given: absent.bind(*given, body=body))
+    try:
+        return compiled_as(made, data)
+    except Exception:       # jaxlib's errors have no common class
+        return None
+
+
+def _whole(body: Body, variant: Variant) -> Callable[..., list[Any]]:
+    """What jax compiles."""
+    lending = _lending(body, variant)
+
+    def whole(*given: Any) -> list[Any]:
+        if lending is not None:
+            return run_module.bind(*given[:len(lending.inputs)], body=lending)      # type: ignore[no-any-return]
+        return run_module.bind(*_sliced(given, body, variant), body=body)           # type: ignore[no-any-return]
+    return whole
+
+
 class Program:
     """A compiled variant: `run(*parameters)` takes what `parameters_of` lists and returns a list of `jax.Array`."""
 
@@ -306,23 +356,24 @@ class Program:
         parameters = parameters_of(body, variant)
         first_buffer = len(parameters) - len(variant.recycled)
         donated = variant.donated + tuple(range(first_buffer, len(parameters)))
-
-        lending = _lending(body, variant)
-
-        def whole(*given: Any) -> list[Any]:
-            if lending is not None:
-                return run_module.bind(*given[:len(lending.inputs)], body=lending)
-            return run_module.bind(*_sliced(given, body, variant), body=body)
-
-        whole.__name__ = whole.__qualname__ = body.name
+        own = places is None and body.kept is not None
         places = (sharding, sharding) if places is None and sharding is not None else places
         placed = {} if places is None else {"in_shardings": places[0], "out_shardings": places[1]}
-        with X64(), progress.step(f"XLA compiles {body.name!r}"):
-            lowered = jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
+
+        def lowered(whole: Callable[..., list[Any]]) -> Any:
+            whole.__name__ = whole.__qualname__ = body.name
+            return jax.jit(whole, donate_argnums=donated, keep_unused=True, **placed).lower(
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
-            if sharding is not None and body.prelude is not None:
-                denormals.begun_with(lowered.compiler_ir(), body.prelude)
-            self.compiled = lowered.compile(compiler_options=dict(options) or None)
+
+        with X64(), progress.step(f"XLA compiles {body.name!r}"):
+            self.compiled: Any = _recalled(lowered, body, variant, options) if own else None
+            if self.compiled is None:
+                made = lowered(_whole(body, variant))
+                if sharding is not None and body.prelude is not None:
+                    denormals.begun_with(made.compiler_ir(), body.prelude)
+                self.compiled = made.compile(compiler_options=dict(options) or None)
+                if own and (data := serialized(self.compiled)) is not None:
+                    body.kept.keep(variant, options, data)
         self._run = heap.keeping(self.compiled.__call__, temporaries(self.compiled))
         self.variant = variant
         self.seconds = time.perf_counter() - begun

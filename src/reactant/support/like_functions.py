@@ -22,6 +22,10 @@ class LikeFunction:
     _origin: tuple[Callable, tuple, dict[str, Any]] | None = None
     """The public function, and its arguments, that made it."""
 
+    def depends_on(self) -> tuple | None:
+        """All that a call of it depends on, for the compile cache; None where that is not told."""
+        return None
+
     def __copy__(self) -> Any:
         return self
 

@@ -15,9 +15,20 @@ class Session(threading.local):
     trace: Any = None
     differentiating: int = 0
     quiet: bool = False
+    followed: set[Any] | None = None
+    """Code of functions that a trace follows, and what it calls as it is, where the compile cache asks."""
 
 
 SESSION = Session()
+
+
+class Called:
+    """What a trace has called as it is."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Any):
+        self.function = function
 
 
 def is_tracing() -> bool:

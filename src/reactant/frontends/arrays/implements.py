@@ -19,7 +19,7 @@ from reactant.frontends.arrays.tensor import Tensor, supported
 from reactant.frontends.session import calls
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.source import source_map
-from reactant.support import named_tuples
+from reactant.support import foreign, named_tuples
 from reactant.support.named_tuples import is_named_tuple
 
 TABLE: dict[Callable, Callable] = {}
@@ -38,6 +38,7 @@ def implements(*functions: Callable, creation: bool = False, aliases: bool = Fal
     """Register the decorated function for NumPy's `functions`. `creation`: called even when no argument is traced;
     `aliases`: writes into an argument or returns a view of it."""
     def register(ours: Callable) -> Callable:
+        foreign.note()
         for function in functions:
             TABLE[function] = ours
             if creation:

@@ -29,8 +29,9 @@ from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.source.conversion import convert, is_converted, is_converted_always, is_user_file
 from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.source.operators import ag__
+from reactant.support import foreign
 from reactant.support.attributes import note_all
-from reactant.support.session import SESSION
+from reactant.support.session import SESSION, Called
 
 REPLACEMENTS: dict[Any, Callable] = {}
 """What to call instead: NumPy functions, builtins, `math`... by the callable itself."""
@@ -90,6 +91,7 @@ _LRU_CACHE = type(functools.lru_cache(lambda: None))
 def replace(*originals: Any) -> Callable[[Callable], Callable]:
     """Decorator: calls of `originals` in converted code call the decorated function instead."""
     def register(replacement: Callable) -> Callable:
+        foreign.note()
         for original in originals:
             REPLACEMENTS[original] = replacement
         return replacement
@@ -165,6 +167,8 @@ def _holds_tracing(x: Any, levels: int = 3) -> bool:
 
 def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
     """Code that is not converted."""
+    if SESSION.followed is not None:
+        SESSION.followed.add(Called(function))
     ag__.foreign_call(arguments, keywords)
     _look_into(arguments, keywords)
     try:

@@ -44,6 +44,7 @@ from reactant.frontends.source.temporaries import Temporaries
 from reactant.frontends.source.yielding import PushLowering
 from reactant.support.package import PACKAGE
 from reactant.support.records import dataclass
+from reactant.support.session import SESSION
 
 _FUTURE_FLAGS = 0
 for _feature in __future__.all_feature_names:
@@ -114,6 +115,8 @@ def convert(function: FunctionType, catching: bool = False, pushed: bool = False
     it runs as it is (`reason_unconverted` says why). `catching`: for a call inside a `try` with handlers; `pushed`: a
     generator that calls what takes its elements."""
     code = function.__code__
+    if SESSION.followed is not None and not is_converted(code):
+        SESSION.followed.add(code)
     known = _conversions.get((id(code), catching, pushed))
     if known is None:
         known = _convert_code(function, catching, pushed)

@@ -1,0 +1,563 @@
+"""What a function depends on, as a digest: everything that it can reach.
+
+A trace runs Python. What it computes depends on the code of the functions that it calls and on the values that they
+find in globals, closures, defaults, attributes and classes. `Walk` goes through all of it from the function and its
+arguments, without running any of it: whatever a name that the code mentions can mean. That is more than a trace looks
+at (then a program is compiled though it need not be), and never less, as what it cannot tell makes it give up:
+`NotCacheable` says why. The method is a digest over an object graph: nodes in the order in which they are met, edges as
+their numbers, so that what is shared is told from what is equal.
+"""
+from __future__ import annotations
+
+import _abc  # type: ignore[import-not-found]  # the registry of `abc.ABCMeta`
+import abc
+import collections
+import enum
+import functools
+import hashlib
+import itertools
+import re
+import struct
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from reactant.cache import purity
+from reactant.cache.purity import is_impure, is_library_file, is_pure_module, root_of
+from reactant.support.attributes import slots_of
+from reactant.support.like_functions import LikeFunction
+
+MOST_OBJECTS = 30_000
+MOST_BYTES = 256 << 20
+
+
+class NotCacheable(Exception):
+    """A program is not kept in the cache, for this reason."""
+
+
+_ATOMS: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda x: b"", bool: lambda x: b"1" if x else b"0", int: lambda x: str(x).encode(),
+    float: lambda x: struct.pack("<d", x), complex: lambda x: struct.pack("<dd", x.real, x.imag),
+    str: lambda x: x.encode("utf-8", "surrogatepass"), bytes: bytes, type(Ellipsis): lambda x: b"",
+    type(NotImplemented): lambda x: b"", range: lambda x: repr(x).encode(),
+}
+_HEAP_TYPE = 1 << 9
+_LEFT_OUT = frozenset("""__dict__ __weakref__ __annotations__ __annotations_cache__ __annotate__ __annotate_func__
+    __abstractmethods__ _abc_impl __static_attributes__ __firstlineno__ __slotnames__ __orig_bases__ __parameters__
+    """.split())
+"""What a class has that no program sees, or that follows from the rest."""
+_BUILT_IN = (types.BuiltinFunctionType, types.MethodWrapperType)
+_DESCRIPTORS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
+                types.GetSetDescriptorType, types.MemberDescriptorType)
+_CONTENT: dict[type, Callable[[Any], Iterable[Any]]] = {
+    dict: lambda x: itertools.chain.from_iterable(dict.items(x)), list: list.__iter__, tuple: tuple.__iter__,
+    collections.deque: lambda x: (x.maxlen, *x)}
+"""What is in objects of these types, and of classes made of them."""
+SPECIAL: dict[type, Callable[[Any], tuple[Any, ...] | None]] = {}
+"""Of types of ours: what an object depends on; None where it cannot be told. Others register theirs."""
+_COMPUTED = frozenset(("cache_token", "dispatch_cache"))
+"""What `functools.singledispatch` has computed before; so has its `_clear_cache`."""
+_LRU_CACHE = type(functools.lru_cache(lambda: None))
+_PLAIN = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, BaseException, np.ndarray, type, object)
+
+
+class Walk:
+    """The digest of what is reachable from some values. `objects` has what was met, by number."""
+
+    def __init__(self, again: bool = False) -> None:
+        """again: whether this is after a trace, which may have filled caches of functions."""
+        self._again = again
+        self.objects: list[Any] = []
+        self.codes: set[types.CodeType] = set()
+        """The code of all functions that may be followed."""
+        self._numbers: dict[int, int] = {}
+        self._hash = hashlib.blake2b(digest_size=20)
+        self._waiting: collections.deque[Any] = collections.deque()
+        self._names: set[str] = set()
+        self._modules: dict[int, tuple[types.ModuleType, set[str]]] = {}
+        self._asks_by_name = ""
+        self._bytes = 0
+
+    def of(self, *values: Any) -> str:
+        """The digest. Raises `NotCacheable`."""
+        self._children("roots", values)
+        while True:
+            while self._waiting:
+                self._describe(self._waiting.popleft())
+            if not self._look_at_modules():
+                break
+        if self._asks_by_name and (module := next((m for m, _ in self._modules.values()
+                                                   if not is_pure_module(m.__name__)), None)) is not None:
+            raise NotCacheable(f"{self._asks_by_name} may ask the module {module.__name__!r} for any of its names")
+        return self._hash.hexdigest()
+
+    def number_of(self, value: Any) -> int | None:
+        """The number under which a value was met."""
+        number = self._numbers.get(id(value))
+        return number if number is not None and self.objects[number] is value else None
+
+    # -- writing
+
+    def _put(self, *parts: str | bytes) -> None:
+        for part in parts:
+            data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+            self._bytes += len(data)
+            self._hash.update(struct.pack("<q", len(data)))
+            self._hash.update(data)
+        if self._bytes > MOST_BYTES:
+            raise NotCacheable(f"it depends on more than {MOST_BYTES >> 20} MB of values")
+
+    def _children(self, kind: str, values: Iterable[Any]) -> None:
+        """Describe an object by its kind and what it has."""
+        values = list(values)
+        self._put(kind, str(len(values)))
+        for value in values:
+            self._put(self._mark(value))
+
+    def _mark(self, value: Any) -> bytes:
+        """A value as part of another one: itself, or its number."""
+        kind = type(value)
+        if kind in _ATOMS:
+            return kind.__name__.encode() + b":" + _ATOMS[kind](value)
+        if isinstance(value, np.dtype) and value.names is None and value.kind != "O":
+            return b"dtype:" + value.str.encode() + str(value).encode()
+        if isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_)):
+            return b"number:" + value.dtype.str.encode() + str(value.dtype).encode() + value.tobytes()
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = self._numbers[id(value)] = len(self.objects)
+            self.objects.append(value)
+            self._waiting.append(value)
+            if number > MOST_OBJECTS:
+                raise NotCacheable(f"it can reach more than {MOST_OBJECTS:,} objects")
+        return b"object:" + str(number).encode()
+
+    # -- objects
+
+    def _describe(self, value: Any) -> None:
+        kind = type(value)
+        if kind is types.FunctionType:
+            self._function(value)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, types.ModuleType):
+            self._module(value)
+        elif kind is types.CodeType:
+            self._code(value)
+        elif isinstance(value, _BUILT_IN):
+            self._built_in(value)
+        elif kind is _LRU_CACHE:
+            if not self._again and value.cache_info().currsize:
+                raise NotCacheable(f"{_called(value)} has kept results of earlier calls")
+            self._children("cached", (value.__wrapped__, value.cache_parameters()["maxsize"]))
+        elif (row := _HANDLERS.get(kind)) is not None:
+            self._children(kind.__name__, row(value))
+        elif kind in SPECIAL:
+            if (parts := SPECIAL[kind](value)) is None:
+                raise NotCacheable(f"what {_called(value)} depends on is not known")
+            self._children(f"{kind.__module__}.{kind.__qualname__}", parts)
+        elif isinstance(value, LikeFunction):
+            if (parts := value.depends_on()) is None:
+                raise NotCacheable(f"{_called(value)} is compiled in a way that is not followed")
+            self._children(f"{kind.__module__}.{kind.__qualname__}", parts)
+        elif isinstance(value, np.ndarray):
+            self._array(value)
+        elif isinstance(value, jax.Array):
+            self._device_array(value)
+        elif isinstance(value, (np.dtype, np.void)):
+            self._structured(value)
+        elif kind in (set, frozenset):
+            self._set(value)
+        elif isinstance(value, np.ufunc):
+            self._named("numpy", value) if purity.is_here("numpy", value.__name__, value) \
+                else self._named("scipy.special", value)
+        elif isinstance(value, _DESCRIPTORS):
+            self._children(f"descriptor {value.__name__}", (value.__objclass__,))
+        else:
+            self._instance(value)
+
+    def _named(self, module: str, value: Any, name: str | None = None) -> None:
+        """What a library of a known version has under its name."""
+        name = name or value.__name__
+        if not purity.is_here(module, name, value):
+            raise NotCacheable(f"{_called(value)} is compiled code that is not known")
+        if is_impure(module, name):
+            raise NotCacheable(f"{module}.{name} may read or change something outside of the program")
+        self._put("library", module, name)
+
+    def _function(self, function: types.FunctionType) -> None:
+        code = function.__code__
+        self._children("function", (function.__module__, function.__qualname__, function.__name__,
+                                    function.__doc__, function.__defaults__,
+                                    function.__kwdefaults__, *self._cells(function), *_attributes(
+                                        {k: v for k, v in vars(function).items() if k != "_clear_cache"})))
+        if is_library_file(code.co_filename):
+            self._library_function(function)
+            return
+        self._put(self._mark(code))
+        mentioned = self._mentioned(code)
+        scope = function.__globals__
+        inner = vars(sys.modules["builtins"])
+        for name in sorted(mentioned):
+            if name in scope:
+                self._put("global", name, self._mark(scope[name]))
+            elif name in inner:
+                self._built_in_name(name, inner[name], function)
+
+    def _built_in_name(self, name: str, value: Any, function: types.FunctionType) -> None:
+        if name in purity.IMPURE["builtins"]:
+            raise NotCacheable(f"{_called(function)} mentions {name}()")
+        if name == "hash" and function.__name__ != "__hash__":
+            raise NotCacheable(f"{_called(function)} mentions hash(), which differs from process to process")
+        self._put("builtin", name, self._mark(value))
+
+    def _library_function(self, function: types.FunctionType) -> None:
+        code, module = function.__code__, function.__module__ or ""
+        self._put("library", code.co_filename, code.co_qualname if hasattr(code, "co_qualname") else code.co_name,
+                  str(code.co_firstlineno))
+        owner = function.__globals__.get("__name__", module)
+        if is_impure(owner, code.co_name):
+            raise NotCacheable(f"{owner}.{code.co_name} may read or change something outside of the program")
+        self.codes.add(code)
+
+    def _cells(self, function: types.FunctionType) -> list[Any]:
+        library = is_library_file(function.__code__.co_filename)
+        found: list[Any] = []
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            if library and name in _COMPUTED:
+                continue
+            try:
+                content = cell.cell_contents
+            except ValueError:
+                content = "not bound"
+            found.append(content)
+        return found
+
+    def _mentioned(self, code: types.CodeType) -> set[str]:
+        """The names in code and in the functions inside it."""
+        found: set[str] = set()
+        for each in with_inner(code):
+            found |= {*each.co_names, *each.co_freevars}
+            self._names |= {*each.co_names, *purity.names_in(_flat(each.co_consts))}
+            if around := purity.LOOKS_AROUND & {*each.co_names, *purity.names_in(_flat(each.co_consts))}:
+                raise NotCacheable(f"{_place(each)} mentions {min(around)}")
+            if not self._asks_by_name and (asked := purity.BY_NAME & {*each.co_names}):
+                self._asks_by_name = f"{min(asked)} in {_place(each)}"
+            self._imports(each)
+        return found
+
+    def _imports(self, code: types.CodeType) -> None:
+        """Modules that code imports while it runs."""
+        for name in _imported(code):
+            if name in sys.modules:
+                self._put("import", name, self._mark(sys.modules[name]))
+                for parent in itertools.accumulate(name.split(".")[:-1], lambda a, b: f"{a}.{b}"):
+                    self._put(self._mark(sys.modules[parent]))
+            elif is_pure_module(name):
+                self._put("import", name)
+            else:
+                raise NotCacheable(f"{_place(code)} imports {name or 'a module beside it'}")
+
+    def _code(self, code: types.CodeType) -> None:
+        self.codes.add(code)
+        self._put("code", code.co_filename, getattr(code, "co_qualname", code.co_name), code.co_code,
+                  code.co_linetable, str((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
+                                          code.co_flags, code.co_firstlineno)))
+        self._put(getattr(code, "co_exceptiontable", b""))
+        self._children("names", (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
+        self._children("constants", code.co_consts)
+
+    def _class(self, cls: type) -> None:
+        module, name = cls.__module__, cls.__qualname__
+        if registered := _registered(cls):
+            self._children("registered", registered)
+        if is_pure_module(module) and purity.is_here(module, name, cls):
+            self._named(module, cls, name)
+            self._children("patched", itertools.chain.from_iterable(_patches(cls)))
+            return
+        if not cls.__flags__ & _HEAP_TYPE or not _is_of_python(cls):
+            if purity.is_here(module, name, cls) and root_of(module) in PURE_STATIC:
+                self._put("library", module, name)
+                return
+            if cls in _INTERNAL:
+                self._put("internal", module, name)
+                return
+            raise NotCacheable(f"the class {module}.{name} is compiled code")
+        held = {key: value for key, value in vars(cls).items() if key not in _LEFT_OUT}
+        self._children("class", (module, name, type(cls), cls.__bases__, *itertools.chain.from_iterable(held.items())))
+
+    def _module(self, module: types.ModuleType) -> None:
+        self._put("module", module.__name__)
+        if not is_pure_module(module.__name__) and "__getattr__" in vars(module) and not is_library_file(
+                getattr(module, "__file__", None) or ""):
+            raise NotCacheable(f"the module {module.__name__!r} has a __getattr__ of its own")
+        self._modules[id(module)] = module, set()
+
+    def _look_at_modules(self) -> bool:
+        """Take in what the names that are mentioned anywhere mean in the modules; whether there was something new."""
+        found = False
+        for module, seen in list(self._modules.values()):
+            held = vars(module)
+            for name in sorted(self._names - seen if len(self._names) < len(held) else
+                               {n for n in held if n in self._names and n not in seen}):
+                seen.add(name)
+                if name not in held:
+                    continue
+                found = True
+                self._member(module, name, held[name])
+        return found
+
+    def _member(self, module: types.ModuleType, name: str, value: Any) -> None:
+        owner = module.__name__
+        if is_pure_module(owner):
+            if isinstance(value, types.ModuleType):
+                if is_pure_module(value.__name__) or value.__name__.startswith(purity.IMPURE_MODULES):
+                    self._modules.setdefault(id(value), (value, set()))     # not written: it may be loaded later
+                return                      # a library's own use of others
+            if is_impure(owner, name) and callable(value):
+                raise NotCacheable(f"{owner}.{name} may read or change something outside of the program")
+            if patched := _patches(value):
+                self._put("member", owner, name)
+                self._children("patched", itertools.chain.from_iterable(patched))
+            if _is_of_library(value):       # not written where it is what it is called: it may be loaded later
+                if getattr(value, "__name__", None) != name:
+                    self._put("member", owner, name, type(value).__qualname__, getattr(value, "__name__", ""))
+                    self._put(self._mark(value) if type(value) in _ATOMS else b"")
+                return
+        elif _is_standard(owner) or owner.startswith(purity.IMPURE_MODULES):
+            if type(value) not in _ATOMS and not isinstance(value, types.ModuleType) and not _is_of_library(value):
+                raise NotCacheable(f"{owner}.{name} may read or change something outside of the program")
+        self._put("member", owner, name, self._mark(value))
+
+    def _built_in(self, function: Any) -> None:
+        owner = getattr(function, "__self__", None)
+        if owner is None or isinstance(owner, types.ModuleType):
+            module = function.__module__ or getattr(owner, "__name__", "builtins")
+            if is_impure(module, function.__name__):
+                raise NotCacheable(f"{module}.{function.__name__} may read or change something outside of the program")
+            self._put("built in", module, function.__qualname__)
+            return
+        self._children(f"method {function.__name__}", (owner,))
+
+    # -- values
+
+    def _array(self, array: np.ndarray) -> None:
+        self._put("array", str(array.dtype), str(array.shape), str(array.strides), str(array.flags.writeable))
+        parts: list[Any] = [type(array)]
+        if type(array) is not np.ndarray:
+            if not is_pure_module(type(array).__module__) or isinstance(array, np.memmap):
+                raise NotCacheable(f"an array of the class {type(array).__qualname__}")
+            parts += _attributes(getattr(array, "__dict__", {}))
+        base = array.base
+        if isinstance(base, np.ndarray):
+            begin = base.__array_interface__["data"][0]
+            self._put("view", str(array.__array_interface__["data"][0] - begin))
+            parts.append(base)
+        elif base is not None and not isinstance(base, (bytes, bytearray, memoryview, jax.Array)):
+            parts.append(type(base).__qualname__)
+        if array.dtype.hasobject:
+            parts += array.ravel().tolist()
+        elif not isinstance(base, np.ndarray) or array.size <= base.size // 2:
+            self._bytes += array.nbytes
+            self._put(_digest(array))
+        elif not base.flags.forc:
+            self._put(_digest(array))
+        self._children("of", parts)
+
+    def _device_array(self, array: jax.Array) -> None:
+        if isinstance(array, jax.core.Tracer):
+            raise NotCacheable("it reads what JAX is tracing around the call")
+        plain = jax.random.key_data(array) if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key) else array
+        if not plain.is_fully_addressable or len(plain.sharding.device_set) > 1:
+            raise NotCacheable("it reads an array on several devices")
+        content = np.asarray(plain)
+        self._put("device array", str(array.dtype), str(array.shape), str(array.weak_type), str(array.committed),
+                  str(array.sharding), _digest(content))
+
+    def _structured(self, value: Any) -> None:
+        if isinstance(value, np.void):
+            if value.dtype.hasobject:
+                raise NotCacheable("it reads a record of Python objects")
+            self._put("record", str(value.dtype.descr), value.tobytes())
+            return
+        if value.hasobject and value.names is not None:
+            raise NotCacheable("it reads records of Python objects")
+        self._put("structured", str(value.descr) if value.names is not None else str(value), str(value.itemsize),
+                  str(value.alignment), str(value.metadata))
+
+    def _set(self, value: Any) -> None:
+        if not all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in value):
+            if len(value) > 1:
+                raise NotCacheable("it reads a set of objects, which has no order")
+            self._children("set", value)
+            return
+        found = sorted(b"".join(self._atom(y) for y in x) + b")" if type(x) is tuple else self._atom(x) for x in value)
+        self._put("set", str(len(found)), *found)
+
+    def _atom(self, value: Any) -> bytes:
+        data = _ATOMS[type(value)](value)
+        return type(value).__name__.encode() + struct.pack("<q", len(data)) + data
+
+    def _instance(self, value: Any) -> None:
+        """An object of a class: its class, what is in it, its attributes."""
+        cls = type(value)
+        parts: list[Any] = [cls]
+        if cls in _CONTENT or isinstance(value, tuple(_CONTENT)):
+            base = cls if cls in _CONTENT else next(b for b in _CONTENT if isinstance(value, b))
+            parts += ["content", *_CONTENT[base](value)]
+            if isinstance(value, collections.defaultdict):
+                parts.append(value.default_factory)
+        elif isinstance(value, tuple(_ATOMS)):
+            base = next(b for b in _ATOMS if isinstance(value, b))
+            self._put("value", base.__name__, _ATOMS[base](base(value)))     # type: ignore[call-arg]
+        elif isinstance(value, (set, frozenset)):
+            self._set(value)
+        elif isinstance(value, BaseException):
+            parts += ["raised with", *value.args]
+        elif not _is_of_python(cls):
+            raise NotCacheable(f"what {_called(value)} depends on is not known")
+        slots = [name for name in dict.fromkeys(slots_of(cls)) if hasattr(value, name)]
+        self._children("instance", [*parts, *_attributes(getattr(value, "__dict__", {})),
+                                    *itertools.chain.from_iterable((name, getattr(value, name)) for name in slots)])
+
+
+PURE_STATIC = frozenset(("builtins", "numpy", "jax", "jaxlib", "types", "collections", "functools", "itertools",
+                         "operator", "re", "ml_dtypes", "scipy", "weakref"))
+_INTERNAL = frozenset((types.FunctionType, types.CodeType, types.CellType, types.MappingProxyType, types.GeneratorType,
+                       types.MethodType, types.GetSetDescriptorType, types.MemberDescriptorType,
+                       types.BuiltinFunctionType, types.ModuleType, type(None), type(Ellipsis), type(NotImplemented)))
+_HANDLERS: dict[type, Callable[[Any], Iterable[Any]]] = {
+    types.MethodType: lambda x: (x.__func__, x.__self__),
+    functools.partial: lambda x: (x.func, x.args, x.keywords, *_attributes(vars(x))),
+    property: lambda x: (x.fget, x.fset, x.fdel), staticmethod: lambda x: (x.__func__,),
+    classmethod: lambda x: (x.__func__,), functools.cached_property: lambda x: (x.func, x.attrname),
+    functools.partialmethod: lambda x: (x.func, x.args, x.keywords),
+    types.CellType: lambda x: (x.cell_contents,), types.MappingProxyType: lambda x: (dict(x),),
+    slice: lambda x: (x.start, x.stop, x.step), re.Pattern: lambda x: (x.pattern, x.flags),
+    bytearray: lambda x: (bytes(x),),
+    types.GenericAlias: lambda x: (x.__origin__, x.__args__), type(int | str): lambda x: x.__args__,
+    type(vars(collections.namedtuple("_", "a"))["a"]): lambda x: x.__reduce__()[1],
+    weakref.ref: lambda x: (x(),), **{each: _CONTENT[each] for each in (dict, list, tuple)},
+}
+
+
+def _registered(cls: type) -> list[type]:
+    """The user's classes that an abstract base class takes for its own because somebody has said so."""
+    if not isinstance(cls, abc.ABCMeta):
+        return []
+    found = [each for reference in _abc._get_dump(cls)[0] if (each := reference()) is not None
+             and not is_pure_module(each.__module__) and not _is_standard(each.__module__)]
+    return sorted(found, key=lambda each: (each.__module__, each.__qualname__))
+
+
+def _patches(value: Any) -> list[tuple[str, Any]]:
+    """What somebody else has put into a class or an object of a library: functions and classes of their own."""
+    held: list[Any]
+    if isinstance(value, type):
+        held = [vars(base) for base in value.__mro__ if base.__flags__ & _HEAP_TYPE]
+    else:
+        own: Any = getattr(value, "__dict__", None)
+        held = [own] if type(own) is dict and not isinstance(value, (types.ModuleType, types.FunctionType)) else []
+    return [(name, each) for one in held for name, each in one.items() if _is_elsewhere(each)]
+
+
+def _is_elsewhere(value: Any) -> bool:
+    function = value.__func__ if isinstance(value, (staticmethod, classmethod, types.MethodType)) else \
+        value.fget if type(value) is property else value
+    return type(function) is types.FunctionType and not function.__code__.co_filename.startswith("<") \
+        and not is_library_file(function.__code__.co_filename)
+
+
+def _attributes(held: Mapping[str, Any]) -> list[Any]:
+    return [part for name, value in held.items() for part in (str(name), value)]
+
+
+def _is_of_python(cls: type) -> bool:
+    """Whether all that objects of a class hold is in attributes and in what they are made of."""
+    return all(base.__flags__ & _HEAP_TYPE and _has_python_layout(base) or base in _PLAIN or base in _CONTENT
+               or base in (collections.OrderedDict, collections.defaultdict, enum.Enum, types.SimpleNamespace)
+               for base in cls.__mro__) or cls is types.SimpleNamespace
+
+
+def _has_python_layout(cls: type) -> bool:
+    """Whether a class was made by a `class` statement, or by `type`: it has a module of its own and no C methods."""
+    return "__module__" in vars(cls) and not any(isinstance(value, (types.MethodDescriptorType,
+                                                                    types.WrapperDescriptorType))
+                                                 and value.__objclass__ is cls for value in vars(cls).values())
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a library of a known version has it, and it holds nothing of anybody else's."""
+    if type(value) in _ATOMS or isinstance(value, (np.ufunc, np.dtype, np.generic)):
+        return True
+    if type(value) is types.FunctionType:
+        return is_library_file(value.__code__.co_filename) and is_pure_module(
+            value.__globals__.get("__name__", "")) and not value.__closure__
+    if isinstance(value, types.BuiltinFunctionType):
+        owner = value.__self__
+        return (owner is None or isinstance(owner, types.ModuleType)) and is_pure_module(value.__module__ or "")
+    if isinstance(value, type):
+        return is_pure_module(value.__module__) and purity.is_here(value.__module__, value.__qualname__, value) \
+            and not _registered(value)
+    return is_pure_module(type(value).__module__) and type(value).__module__ != "builtins" \
+        and not isinstance(value, (np.ndarray, functools.partial, *_CONTENT))
+
+
+@functools.cache
+def _is_standard(module: str) -> bool:
+    return root_of(module) in sys.stdlib_module_names and root_of(module) != "__main__"
+
+
+def with_inner(code: types.CodeType) -> Iterable[types.CodeType]:
+    """Code, and that of the functions inside it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from with_inner(each)
+
+
+def _flat(constants: Iterable[Any]) -> Iterable[Any]:
+    for each in constants:
+        if isinstance(each, (tuple, frozenset)):
+            yield from _flat(each)
+        else:
+            yield each
+
+
+IMPORT = __import__("opcode").opmap["IMPORT_NAME"]
+EXTENDED = __import__("opcode").opmap["EXTENDED_ARG"]
+
+
+def _imported(code: types.CodeType) -> list[str]:
+    """The names of modules in the imports of code; those below a package that a relative one means are not known."""
+    data, found, extra = code.co_code, [], 0
+    if IMPORT not in data[::2]:
+        return []
+    for at in range(0, len(data), 2):
+        argument = data[at + 1] | extra
+        extra = argument << 8 if data[at] == EXTENDED else 0
+        if data[at] == IMPORT:
+            found.append(code.co_names[argument])
+    return found
+
+
+def _digest(array: np.ndarray) -> bytes:
+    return hashlib.blake2b(np.ascontiguousarray(array).tobytes() if array.ndim == 0 or not array.flags.c_contiguous
+                           else memoryview(array).cast("B") if array.size and array.dtype.isbuiltin == 1
+                           else array.tobytes(), digest_size=20).digest()
+
+
+def _place(code: types.CodeType) -> str:
+    return f"{code.co_name} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _called(value: Any) -> str:
+    """What a value is called in a sentence."""
+    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    return str(name) if isinstance(name, str) else f"an object of the type {type(value).__module__}." \
+                                                  f"{type(value).__qualname__}"

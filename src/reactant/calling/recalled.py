@@ -1,0 +1,361 @@
+"""Compiled programs in the compile cache: what is written down of one, and one made of that in another process.
+
+Nothing of the compiler is loaded here. A program out of the cache has no module and no errors of its checks: who looks
+at it, and a run in which a check fails, has the function traced after all.
+"""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import linecache
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from reactant.cache import encoding, environment, purity, store, walk
+from reactant.cache.encoding import Damaged
+from reactant.cache.walk import NotCacheable, Walk
+from reactant.calling import signature as sig
+from reactant.calling.traced import Traced
+from reactant.errors import ReactantError
+from reactant.runtime.program import Body, Variant
+from reactant.support import foreign
+from reactant.support.attributes import attributes
+from reactant.support.session import SESSION, Called
+
+if TYPE_CHECKING:
+    from reactant.calling.compiled import Compiled
+
+FORM = 1
+"""Another number where what is written down changes."""
+REASONS: dict[str, str] = {}
+"""Why programs were not kept, by the name of the function."""
+_WARNED: list[bool] = []
+COUNTS = {"found": 0, "missed": 0, "kept": 0, "not cacheable": 0}
+"""What this process has done with the cache."""
+
+
+# ---- what a program depends on ---------------------------------------------------------------------------------
+
+def _tree(tree: Any) -> tuple | None:
+    """What a `PyTreeDef` depends on; None where it has nodes whose functions jax keeps to itself."""
+    data = tree.node_data()
+    if data is not None and not (data[0] in (tuple, list, dict, type(None)) or issubclass(data[0], tuple)):
+        return None
+    return (None if data is None else (data[0], data[1]), *tree.children())
+
+
+walk.SPECIAL[sig.Static] = lambda x: (x.value,)
+walk.SPECIAL[type(jax.tree_util.tree_structure(0))] = _tree
+
+
+class Question:
+    """What is asked of the cache for one signature of a function: the key, and what it was made of."""
+
+    def __init__(self, jitted: Any, key: tuple):
+        self.name = getattr(jitted, "__name__", "main")
+        self._jitted, self._signature = jitted, key
+        self._lowered: Any = None
+        self.environment = environment.fingerprint()
+        self.walk, self.digest = self._walked()
+        told = f"{FORM} {self.environment} {self.digest}"
+        self.key = hashlib.blake2b(told.encode(), digest_size=20).hexdigest()
+
+    def _walked(self, again: bool = False) -> tuple[Walk, str]:
+        positional, keyword, device, x64 = self._signature
+        made = Walk(again)
+        options = [(name, value) for name, value in sorted(vars(self._jitted.options).items())]
+        return made, made.of(self._jitted, positional, keyword, repr(device), x64, options,
+                             self._jitted._room.get(self._signature))
+
+    @property
+    def options(self) -> Any:
+        """The options that the program was made with."""
+        return self._jitted.options_for(self._signature)
+
+    def lowered(self) -> Any:
+        """The program, made after all."""
+        if self._lowered is None:
+            self._lowered = self._jitted._lower(self._signature, keep=True)
+        return self._lowered
+
+    def is_as_it_was(self) -> bool:
+        """Whether everything has the values that it had."""
+        return self._walked(again=True)[1] == self.digest and environment.fingerprint() == self.environment
+
+
+def asked(jitted: Any, key: tuple) -> Question | None:
+    """The question for a call, or None where its program is not kept in the cache."""
+    clocks = sys.modules.get("reactant.native.clocks")
+    if not jitted.options.cache or store.is_off() or clocks is not None and clocks.recording():
+        return None         # code that is measured is other code
+    try:
+        store.usable()
+    except store.CacheError as error:
+        if not _WARNED:
+            _WARNED.append(True)
+            warnings.warn(f"{error} Programs are compiled without it.", stacklevel=5)
+        return None
+    try:
+        if foreign.DECLARED:
+            raise NotCacheable(f"{foreign.DECLARED[0]} declares what programs become")
+        if jitted.options.mesh is not None or jitted.options.shard is not None or sig.is_spread(
+                (*key[0], *(node for _, node in key[1]))):
+            raise NotCacheable("it runs on a mesh")
+        if jitted.options.target is not None:
+            raise NotCacheable("its target is told")
+        return Question(jitted, key)
+    except NotCacheable as reason:
+        refuse(jitted.__name__, str(reason))
+        return None
+
+
+@contextlib.contextmanager
+def following() -> Iterator[set[Any]]:
+    """Note what a trace calls inside."""
+    before, SESSION.followed = SESSION.followed, set()
+    try:
+        yield SESSION.followed
+    finally:
+        SESSION.followed = before
+
+
+def refuse(name: str, reason: str) -> None:
+    """Note why a program is not kept."""
+    COUNTS["not cacheable"] += 1
+    if REASONS.get(name) != reason:
+        REASONS[name] = reason
+        with contextlib.suppress(store.CacheError):
+            store.note_reason(name, reason)
+
+
+# ---- what is written down --------------------------------------------------------------------------------------
+
+encoding.register("reactant.calling.traced", Result="index kind steps layout", OfArgument="number steps", Known="value",
+                  Maybe="defined value", Sized="frame parts", Places="mask shape dimension", Rows="count element")
+encoding.register("reactant.calling.changes", Change="put gone whole only_attributes")
+encoding.register("reactant.calling.signature", Same="path", Attribute="str")
+encoding.register("reactant.runtime.program", Array="shape dtype", Variant="borrowed recycled donated")
+encoding.register("reactant.native.argument", Argument="dtype shape role")
+encoding.register("reactant.native.steps", Made="slot shape dtype source", Over="result argument made")
+encoding.register("reactant.frontends.arrays.storage", SliceStep="starts shape steps",
+                  TransposeStep="permutation shape", ReshapeStep="shape new_strides", GatheredStep="shape new_strides",
+                  BroadcastStep="shape dimensions", DiagonalStep="offset shape writable", ComplexPartStep="part shape")
+
+_TRACED = ("result", "written", "updates", "written_copies", "captured", "flags", "told", "untouched", "unloaded",
+           "given", "remarks", "laid")
+_BODY = ("bytecode", "name", "inputs", "outputs", "weak", "source", "native", "general", "workspace", "as_jax",
+         "prelude")
+MOST_CAPTURED = 64 << 20
+"""Bytes of arrays from outside that are written down."""
+
+
+def keep(question: Question, compiled: Compiled, followed: set[Any]) -> None:
+    """Keep a program that was made for this question, if nothing speaks against it. followed: what its trace called."""
+    try:
+        content = _written(question, compiled, followed)
+    except NotCacheable as reason:
+        refuse(question.name, str(reason))
+        return
+    if store.write(question.key, content):
+        COUNTS["kept"] += 1
+        object.__setattr__(compiled.executable._body, "kept", Forms(question.key))
+
+
+def _written(question: Question, compiled: Compiled, followed: set[Any]) -> bytes:
+    _require_followed(question.walk, followed)
+    _require_source(followed)
+    if not question.is_as_it_was():
+        raise NotCacheable("tracing it has changed what it depends on")
+    return encoding.encoded(state_of(compiled), question.walk, _opened)
+
+
+def state_of(compiled: Compiled) -> tuple:
+    """What makes up a program. Raises `NotCacheable`."""
+    from reactant.calling import recalled_code
+    traced, lowered = compiled._traced, compiled.lowered
+    if compiled.passing or lowered.placement is not None:
+        raise NotCacheable("it is for one call, or runs on a mesh")
+    if traced.callbacks or traced.spoken is not None:
+        raise NotCacheable("it prints, or calls Python while it runs")
+    if sum(array.nbytes for array in traced.captured) > MOST_CAPTURED:
+        raise NotCacheable(f"it reads more than {MOST_CAPTURED >> 20} MB of arrays from outside")
+    body, *how, straight = compiled.executable.told()       # type: ignore[union-attr]
+    return (tuple(getattr(traced, name) for name in _TRACED), tuple(getattr(body, name) for name in _BODY), tuple(how),
+            *recalled_code.told(body, straight), lowered.name, lowered.on_device, tuple(lowered.notes))
+
+
+def _require_followed(made: Walk, followed: set[Any]) -> None:
+    """Raise where a trace has called what the walk has not met."""
+    for each in followed:
+        if isinstance(each, Called):
+            each = each.function
+            if isinstance(each, types.FunctionType):
+                each = each.__code__
+            elif isinstance(each, (types.BuiltinFunctionType, type)):
+                if purity.is_impure(each.__module__ or "builtins", each.__name__) \
+                        and made.number_of(each) is None and each.__module__ != "__main__":
+                    raise NotCacheable(f"it calls {each.__module__}.{each.__qualname__} while it is traced")
+                continue
+            else:
+                continue
+        if each not in made.codes and not purity.is_library_file(each.co_filename):
+            raise NotCacheable(f"it calls {each.co_name} ({each.co_filename}:{each.co_firstlineno}), which was not "
+                               "found among what it can reach")
+
+
+def _require_source(followed: set[Any]) -> None:
+    """Raise where a file is no longer what the code in it was made of: a trace reads the text, the key has the code."""
+    files: dict[str, list[types.CodeType]] = {}
+    for each in followed:
+        if isinstance(each, types.CodeType) and not purity.is_library_file(each.co_filename):
+            files.setdefault(each.co_filename, []).append(each)
+    for name, codes in files.items():
+        lines = linecache.getlines(name)
+        if not lines:
+            continue            # runs as it is: there is no text to trace
+        try:
+            whole = compile("".join(lines), name, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError):
+            whole = None
+        found = set() if whole is None else set(walk.with_inner(whole))
+        if other := next((code for code in codes if code not in found), None):
+            raise NotCacheable(f"the source of {other.co_name} in {name} is not what its code was made of")
+
+
+def _opened(x: Any) -> tuple[Any, list] | None:
+    """A user's object as its class and what is in it."""
+    if sig.is_named_tuple(x) and not sig.named_tuples.beside(x):
+        return type(x), list(x)
+    if sig.is_plain_object(x):
+        return type(x), [(str(name), value) for name, value in attributes(x).items()]
+    return None
+
+
+def _rebuilt(cls: type, parts: list) -> Any:
+    if issubclass(cls, tuple):
+        return sig.named_tuples.make(cls, parts, (), [])
+    made = sig.empty_object(cls)
+    for name, value in parts:
+        object.__setattr__(made, name, value)
+    return made
+
+
+class Forms:
+    """The executables of a body, in files of their own."""
+
+    def __init__(self, key: str):
+        self.key = key
+
+    def _name(self, variant: Variant, options: Mapping[str, Any]) -> str:
+        told = f"{FORM} {self.key} {variant!r} {sorted(options.items())}"
+        return hashlib.blake2b(told.encode(), digest_size=20).hexdigest()
+
+    def find(self, variant: Variant, options: Mapping[str, Any]) -> bytes | None:
+        """The executable of a form, if it is there."""
+        try:
+            return store.read(self._name(variant, options))
+        except ReactantError:
+            return None
+
+    def keep(self, variant: Variant, options: Mapping[str, Any], data: bytes) -> None:
+        """Keep an executable."""
+        store.write(self._name(variant, options), data)
+
+
+# ---- in another process ----------------------------------------------------------------------------------------
+
+def recalled(question: Question) -> Compiled | None:
+    """The program for this question, where the cache has it."""
+    content = store.read(question.key)
+    if content is not None:
+        try:
+            made = _made(question, encoding.decoded(content, question.walk.objects, _rebuilt))
+        except (Damaged, ValueError, TypeError, KeyError, IndexError, AttributeError):
+            store.drop(question.key)
+        else:
+            if made is not None:
+                COUNTS["found"] += 1
+                return made
+    COUNTS["missed"] += 1
+    return None
+
+
+def _made(question: Question, state: tuple) -> Compiled:
+    def lowered(traced: Traced, name: str, on_device: bool, notes: Sequence[str]) -> RecalledLowered:
+        return RecalledLowered(question, name, traced, on_device, notes)
+    return compiled_of(state, lowered, lambda count: _Errors(question, count), Forms(question.key))
+
+
+def compiled_of(state: tuple, lowered: Callable[..., Any], errors: Callable[[int], Any], forms: Any) -> Compiled:
+    """A program of what `state_of` gave. lowered: makes what is before XLA. errors: what so many checks raise. forms:
+    where executables are looked up. Raises what comes of a state that is none."""
+    from reactant.calling import recalled_code
+    from reactant.calling.compiled import Compiled
+    from reactant.runtime.executable import Executable
+    told, body_told, how, code, functions, straight_told, name, on_device, notes = state
+    straight = recalled_code.loaded(code, functions, straight_told)
+    body = Body(**dict(zip(_BODY, body_told, strict=True)))
+    if recalled_code.wants_denormals(body):
+        recalled_code.register_denormals()
+    object.__setattr__(body, "kept", forms)
+    traced = Traced(None, **dict(zip(_TRACED, told, strict=True)))      # type: ignore[arg-type]
+    traced.errors = errors(len(traced.told))
+    return Compiled(lowered(traced, name, on_device, notes), Executable.recalled(body, *how, straight))     # type: ignore[call-arg]
+
+
+class _Errors(Sequence):
+    """What checks of a recalled program raise: the function is traced for it when one fails."""
+
+    def __init__(self, question: Question, count: int):
+        self._question, self._count = question, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(self._count))
+
+    def __getitem__(self, number: Any) -> Any:
+        question = self._question
+        try:
+            same = question.is_as_it_was()
+        except NotCacheable:
+            same = False
+        if not same:
+            return lambda *told: ReactantError(
+                f"A check of '{question.name}' has failed, whose program came out of the compile cache; what it "
+                f"depends on has changed since, so what was checked is not known.", code="compile-cache",
+                hint="Compile it with cache=False to see.")
+        return question.lowered().traced.errors[number]
+
+
+class RecalledLowered:
+    """A program out of the compile cache before XLA, as far as calls need it; the function is traced where more is
+    asked."""
+
+    as_jax = False
+    placement = None
+    choice = None
+    ours = False
+    call = None
+
+    def __init__(self, question: Question, name: str, traced: Traced, on_device: bool, notes: Sequence[str]):
+        from reactant.calling.compiled import Times
+        self._question, self.name, self.traced, self.on_device = question, name, traced, on_device
+        self.options, self.notes, self.times = question.options, list(notes), Times()
+        self.original = None
+
+    @property
+    def writes_at_once(self) -> bool:
+        """As `Lowered.writes_at_once`."""
+        return self.traced.flags is None and not self.traced.captured and self.traced.spoken is None
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._question.lowered(), name)

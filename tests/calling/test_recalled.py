@@ -1,0 +1,113 @@
+"""Programs out of the compile cache in another process: found where nothing has changed, and never a stale one."""
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reactant.cache import store
+from tests.cache import run_kinds, run_recalled
+from tests.cache.dependencies import ARGUMENTS, HEAD, KINDS, NOT_CACHEABLE, OTHER, RESULTS
+
+
+def run(folder, **environment):
+    """What `run_kinds` says of the programs of a folder."""
+    told = {**os.environ, "REACTANT_CACHE": str(folder / "cache"), **environment}
+    done = subprocess.run([sys.executable, run_kinds.__file__, str(folder)], env=told, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def write(folder, programs):
+    """Programs as modules, by name: a text, or one and that of another module."""
+    for name, (main, *other) in programs.items():
+        (folder / f"{name}_main.py").write_text(HEAD + main.replace("{other}", f"{name}_other") + (
+            "" if "def arguments" in main else ARGUMENTS))
+        (folder / f"{name}_other.py").write_text(other[0] if other else "K = 2.0\n")
+
+
+def sides(kinds):
+    """The programs before and after, by short names."""
+    before, after = {}, {}
+    for number, row in enumerate(kinds.values()):
+        before[f"k{number}"], after[f"k{number}"] = (row[:2], row[2:]) if len(row) == 4 else (row[:1], row[1:])
+    return before, after
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_another_process_finds_what_is_as_it_was_and_nothing_else(tmp_path, part):
+    kinds = dict(list(KINDS.items())[part::3])
+    names = {f"k{number}_main": kind for number, kind in enumerate(kinds)}
+    before, after = sides(kinds)
+    write(tmp_path, before)
+    first = run(tmp_path, PYTHONHASHSEED="1")
+    assert {names[n]: told for n, told in first.items() if told[:2] != ["kept", True]} == {}
+    again = run(tmp_path, PYTHONHASHSEED="2")
+    assert {names[n]: told for n, told in again.items() if told[:2] != ["found", True]} == {}
+    write(tmp_path, after)
+    changed = run(tmp_path)
+    assert {names[n]: told for n, told in changed.items() if told[:2] != ["kept", True]} == {}
+
+
+def test_what_cannot_be_told_is_compiled_each_time(tmp_path):
+    left = {kind: text for kind, text in NOT_CACHEABLE.items()
+            if "file" not in kind and kind not in ("today", "a frame", "sys.modules")}
+    write(tmp_path, {f"n{k}": (text, OTHER if "__getattr__" in kind else "K = 2.0\n")
+                     for k, (kind, text) in enumerate(left.items())})
+    told = run(tmp_path)
+    assert {kind for (kind, _), said in zip(left.items(), (told[f"n{k}_main"] for k in range(len(left))), strict=True)
+            if said[0] in ("found", "kept") or said[0] == "not kept" and not said[2]} == set()
+    assert Path(tmp_path / "cache").exists() is False or not list((tmp_path / "cache").glob("*.program"))
+
+
+def test_all_that_a_program_gives_comes_out_of_the_cache(tmp_path):
+    names = {f"r{number}_main": kind for number, kind in enumerate(RESULTS)}
+    write(tmp_path, {f"r{number}": (text,) for number, text in enumerate(RESULTS.values())})
+    first = run(tmp_path)
+    assert {names[n]: told for n, told in first.items() if told[:2] != ["kept", True]} == {}
+    again = run(tmp_path)
+    assert {names[n]: told for n, told in again.items() if told[:2] != ["found", True]} == {}
+
+
+def test_what_a_program_out_of_the_cache_does_besides(tmp_path):
+    told = {**os.environ, "REACTANT_CACHE": str(tmp_path / "cache")}
+    for turn in ("first", "again"):
+        done = subprocess.run([sys.executable, run_recalled.__file__, turn], env=told, capture_output=True, text=True)
+        assert done.stdout == "done\n", (turn, done.stdout[-3000:], done.stderr[-1000:])
+
+
+ONE = {"one": ("def f(x):\n    return np.exp(x) * 2\n",),
+       "two": ("OPTIONS = {'native': 'never'}\ndef f(x):\n    return np.sin(x) * 2, x.sum()\n",)}
+
+
+def test_several_processes_write_at_once(tmp_path):
+    write(tmp_path, ONE)
+    told = {**os.environ, "REACTANT_CACHE": str(tmp_path / "cache")}
+    started = [subprocess.Popen([sys.executable, run_kinds.__file__, str(tmp_path)], env=told, stdout=subprocess.PIPE,
+                                text=True) for _ in range(3)]
+    for each in started:
+        said = json.loads(each.communicate()[0].splitlines()[-1])
+        assert all(same for _, same, _ in said.values())
+    assert {told[0] for told in run(tmp_path).values()} == {"found"}
+
+
+DAMAGES = (
+    lambda data: data[:-7], lambda data: b"", lambda data: store.sealed(b"N"), lambda data: store.sealed(b"rubbish"),
+    lambda data: data[:len(data) // 2] + bytes([data[len(data) // 2] ^ 4]) + data[len(data) // 2 + 1:],
+    lambda data: store.sealed(store.content_of(data)[:-9]), lambda data: store.sealed(store.content_of(data) + b"N"))
+
+
+def test_damaged_programs_are_made_again(tmp_path):
+    write(tmp_path, {f"d{k}": (f"def f(x):\n    return np.exp(x) * {k}\n",) for k in range(len(DAMAGES))}
+          | {"xla": ONE["two"]})
+    run(tmp_path)
+    files = sorted((tmp_path / "cache").glob("*.program"))
+    assert len(files) == len(DAMAGES) + 2          # XLA's executable of one is a file of its own
+    for k, path in enumerate(files):
+        path.write_bytes(DAMAGES[k % len(DAMAGES)](path.read_bytes()))
+    told = run(tmp_path)
+    assert all(same for _, same, _ in told.values())
+    assert sum(what == "kept" for what, *_ in told.values()) >= len(DAMAGES)
+    assert {tuple(each[:2]) for each in run(tmp_path).values()} == {("found", True)}
