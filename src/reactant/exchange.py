@@ -17,6 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.api import as_jitted, jit
+from reactant.calling import ahead
 from reactant.calling import signature as sig
 from reactant.calling.traced import Known, OfArgument, Places, Rows, Sized
 from reactant.errors import UnsupportedError
@@ -29,7 +30,7 @@ from reactant.runtime.program import Array, Body, body_of, run_module
 from reactant.support.session import is_tracing
 
 if TYPE_CHECKING:
-    from reactant.calling.compiled import Lowered
+    from reactant.calling.lowered import Lowered
 
 
 class Loaded:
@@ -72,17 +73,19 @@ class Loaded:
                f"{', '.join(map(str, self.outputs))}>"
 
 
-def load(source: str | bytes | PathLike) -> Loaded:
-    """A StableHLO program as a function.
+def load(source: str | bytes | PathLike) -> Loaded | ahead.CompiledProgram:
+    """A StableHLO program as a function, or one that `reactant compile` has compiled, which runs at once.
 
     Args:
-        source: the path of a file, or its content: StableHLO text, MLIR bytecode, or a portable artifact (`bytes`).
+        source: the path of a file, or its content: StableHLO text, MLIR bytecode, a portable artifact (`bytes`),
+            or a program of `reactant compile`: that is machine code, load none that you would not run.
 
     Returns:
-        A `Loaded` function of arrays.
+        A `Loaded` function of arrays; of a compiled program, a function of what it was compiled for.
 
     Raises:
         InvalidArtifact: a `ValueError`; where it is not a program with a public `@main` over static shapes.
+        ReactantError: where a compiled program is damaged, or for another processor or other versions.
         TypeError: for anything but a path, text or bytes.
 
     Example:
@@ -96,7 +99,10 @@ def load(source: str | bytes | PathLike) -> Loaded:
     if isinstance(source, PathLike) or source and isinstance(source, str) and "\n" not in source \
             and "func.func" not in source:
         path = Path(source)
-        return Loaded(stablehlo.module_of(path.read_bytes(), path.stem))
+        data = path.read_bytes()
+        return ahead.loaded(data) if ahead.is_compiled(data) else Loaded(stablehlo.module_of(data, path.stem))
+    if isinstance(source, bytes) and ahead.is_compiled(source):
+        return ahead.loaded(source)
     return Loaded(stablehlo.module_of(source))
 
 

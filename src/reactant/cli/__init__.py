@@ -11,12 +11,27 @@ import sys
 from collections.abc import Sequence
 
 from reactant import __version__
-from reactant.cli import calibrate, demo, doctor, errors, info, launch, opt, patterns, profile, raise_, run
+from reactant.cli import (
+    cache,
+    calibrate,
+    compile,
+    demo,
+    doctor,
+    errors,
+    info,
+    launch,
+    opt,
+    patterns,
+    profile,
+    raise_,
+    run,
+)
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
 _COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "profile": profile, "doctor": doctor,
-             "patterns": patterns, "errors": errors, "raise": raise_, "launch": launch, "info": info}
+             "patterns": patterns, "errors": errors, "raise": raise_, "launch": launch, "info": info, "cache": cache,
+             "compile": compile}
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -2,13 +2,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reactant.cli.usage import UsageError, unknown
+from reactant.cli.usage import UsageError, argument, module_of, unknown
 
 if TYPE_CHECKING:
     from reactant.kernels.form.record import KernelRecord
@@ -17,7 +14,6 @@ HELP = "show a kernel of a .cu, .c, .ll or .py file after any step of raising it
 
 STAGES = ("explain", "llvm", "ingest", "pointers", "structured", "counted", "tensors", "optimised", "native", "ptx")
 SUFFIXES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".ll", ".bc", ".py")
-_SIZES = re.compile(r"(\w+)\[([\d, ]*)\]")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from reactant.kernels.launch.inspection import lowering_of, record_of
 
     kernel = _kernel(options)
-    arguments = [_argument(text) for text in options.args]
+    arguments = [argument(text) for text in options.args]
     launch = kernel[_sizes(options.grid), _sizes(options.block), 0, options.shared]
     given = launch.with_variables(tuple(arguments), {})
     if options.stage == "explain":
@@ -108,16 +104,7 @@ def _kernel(options: argparse.Namespace) -> Any:
 def _numba_kernels(path: Path) -> dict[str, Any]:
     from reactant.kernels.ways_in.numba_cuda import is_dispatcher
 
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.path.insert(0, str(path.parent))
-    try:
-        specification.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise UsageError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(str(path.parent))
+    module = module_of(path)
     return {name: x for name, x in vars(module).items() if is_dispatcher(x) and not x.targetoptions.get("device")}
 
 
@@ -138,33 +125,3 @@ def _sizes(text: str) -> tuple[int, ...]:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise UsageError(f"'{text}' is no size: one to three integers, as in 4,2") from None
-
-
-def _argument(text: str) -> Any:
-    """An argument from its description: an array of zeros, a run-time number, or a constant."""
-    import numpy as np
-
-    if found := _SIZES.fullmatch(text):
-        return np.zeros([int(n) for n in found[2].split(",") if n.strip()], _dtype(found[1]))
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return _dtype(text).type(0)
-
-
-def _dtype(name: str) -> Any:
-    import numpy as np
-
-    from reactant.ir import types
-
-    try:
-        dtype = np.dtype(name)
-    except TypeError:
-        dtype = np.dtype(object)
-    if not types.supported(dtype):
-        raise UsageError(f"'{name}' is no dtype of numbers; an array is float32[100,200], a number 3 or 0.5 or float64")
-    return dtype

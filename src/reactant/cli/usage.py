@@ -3,15 +3,19 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib.util
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from jaxlib.mlir import ir
 
 
+_SIZES = re.compile(r"(\w+)\[([\d, ]*)\]")
 BYTECODE = b"ML\xefR"
 """How MLIR's bytecode begins."""
 
@@ -72,3 +76,49 @@ def first_diagnostic(error: Exception) -> str:
     parts = location.removeprefix('loc("-":').removesuffix(")").split(":")
     place = f"line {parts[0]}, column {parts[1]}: " if location.startswith('loc("-":') and len(parts) == 2 else ""
     return place + " ".join(diagnostic.message.split())
+
+
+def module_of(path: Path) -> ModuleType:
+    """A script as a module. Raises `UsageError` where it cannot be imported."""
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    if specification is None or specification.loader is None:
+        raise UsageError(f"'{path}' is no file of Python")
+    module = importlib.util.module_from_spec(specification)
+    sys.path.insert(0, str(path.parent))
+    try:
+        specification.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"'{path}' cannot be imported: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def argument(text: str) -> Any:
+    """An argument from its description: an array of zeros, a run-time number, or a constant."""
+    import numpy as np
+
+    if found := _SIZES.fullmatch(text):
+        return np.zeros([int(n) for n in found[2].split(",") if n.strip()], _dtype(found[1]))
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        return _dtype(text).type(0)
+
+
+def _dtype(name: str) -> Any:
+    import numpy as np
+
+    from reactant.ir import types
+
+    try:
+        dtype = np.dtype(name)
+    except TypeError:
+        dtype = np.dtype(object)
+    if not types.supported(dtype):
+        raise UsageError(f"'{name}' is no dtype of numbers; an array is float32[100,200], a number 3 or 0.5 or float64")
+    return dtype
