@@ -398,6 +398,9 @@ NOT_CACHEABLE = {
         "K = []\ndef f(x):\n    return x * (id(K) % 2)\n",
     "a hash":
         "def f(x):\n    return x * (hash('a') % 7)\n",
+    "an object that cannot be looked at":
+        "class C:\n    @property\n    def __dict__(self):\n        raise RuntimeError('no')\nc = C()\n"
+        "def f(x):\n    return x * 2 if c is not None else x\n",
     "a lock":
         "import threading\nL = threading.Lock()\ndef f(x):\n    with L:\n        return x * 2.0\n",
     "a frame":

@@ -85,6 +85,14 @@ class Walk:
 
     def of(self, *values: Any) -> str:
         """The digest. Raises `NotCacheable`."""
+        try:
+            return self._of(values)
+        except NotCacheable:
+            raise
+        except Exception as error:      # of a user's object that does not like to be looked at
+            raise NotCacheable(f"what it depends on cannot be looked at ({type(error).__name__}: {error})") from error
+
+    def _of(self, values: tuple) -> str:
         self._children("roots", values)
         while True:
             while self._waiting:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from reactant.cache import encoding, environment, purity, store, walk
-from reactant.cache.encoding import Damaged
 from reactant.cache.walk import NotCacheable, Walk
 from reactant.calling import signature as sig
 from reactant.calling.traced import Traced
@@ -111,7 +110,7 @@ def asked(jitted: Any, key: tuple) -> Question | None:
         return Question(jitted, key)
     except NotCacheable as reason:
         refuse(jitted.__name__, str(reason))
-        return None
+    return None
 
 
 @contextlib.contextmanager
@@ -159,8 +158,9 @@ def keep(question: Question, compiled: Compiled, followed: set[Any]) -> None:
     try:
         content = _written(question, compiled, followed)
     except NotCacheable as reason:
-        refuse(question.name, str(reason))
-        return
+        return refuse(question.name, str(reason))
+    except Exception as error:
+        return refuse(question.name, f"it cannot be written down ({type(error).__name__}: {error})")
     if store.write(question.key, content):
         COUNTS["kept"] += 1
         object.__setattr__(compiled.executable._body, "kept", Forms(question.key))
@@ -275,7 +275,7 @@ def recalled(question: Question) -> Compiled | None:
     if content is not None:
         try:
             made = _made(question, encoding.decoded(content, question.walk.objects, _rebuilt))
-        except (Damaged, ValueError, TypeError, KeyError, IndexError, AttributeError):
+        except Exception:       # what is wrong with it, and where, is all the same: it is made again
             store.drop(question.key)
         else:
             if made is not None:
