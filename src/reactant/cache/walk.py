@@ -493,8 +493,15 @@ def _is_of_python(cls: type) -> bool:
 
 
 def _has_python_layout(cls: type) -> bool:
-    """Whether a class was made by a `class` statement, or by `type`: it has a module of its own and no C methods."""
-    return "__module__" in vars(cls) and not any(isinstance(value, (types.MethodDescriptorType,
+    """Whether a class was made by a `class` statement, or by `type`: it has a module of its own, no C methods, and its
+    objects hold no more than its slots, attributes and weak references."""
+    held, slots = vars(cls), vars(cls).get("__slots__", ())
+    names = {slots} if isinstance(slots, str) else set(slots)
+    most = len(names - {"__dict__", "__weakref__"}) + ("__dict__" in held) + ("__weakref__" in held)
+    base = cls.__base__
+    if base is not None and cls.__basicsize__ - base.__basicsize__ > 8 * most:
+        return False
+    return "__module__" in held and not any(isinstance(value, (types.MethodDescriptorType,
                                                                     types.WrapperDescriptorType))
                                                  and value.__objclass__ is cls for value in vars(cls).values())
 

@@ -14,7 +14,6 @@ from reactant.calling import signature as sig
 from reactant.calling.delivery import leaf_of, recipe_of
 from reactant.calling.recent import Matcher, is_laid, is_plain, matcher
 from reactant.calling.traced import Result
-from reactant.communication.traffic import Traffic
 from reactant.errors import OverlapError, ReactantError
 from reactant.frontends.arrays.promotion import ARRAY
 from reactant.runtime.array import DeviceArray
@@ -25,6 +24,7 @@ from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
     from reactant.communication.executable import MeshExecutable
+    from reactant.communication.traffic import Traffic
 
 
 @dataclass
@@ -135,6 +135,7 @@ class Compiled:
             0
         """
         if isinstance(self.executable, Executable):
+            from reactant.communication.traffic import Traffic
             return Traffic(())
         return self.executable.traffic(divided_by_xla=divided_by_xla)
 
