@@ -36,7 +36,10 @@ def sides(kinds):
     return before, after
 
 
-@pytest.mark.parametrize("part", range(3))
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=SLOW) for part in (1, 2))])
 def test_another_process_finds_what_is_as_it_was_and_nothing_else(tmp_path, part):
     kinds = dict(list(KINDS.items())[part::3])
     names = {f"k{number}_main": kind for number, kind in enumerate(kinds)}
@@ -82,6 +85,7 @@ ONE = {"one": ("def f(x):\n    return np.exp(x) * 2\n",),
        "two": ("OPTIONS = {'native': 'never'}\ndef f(x):\n    return np.sin(x) * 2, x.sum()\n",)}
 
 
+@pytest.mark.slow
 def test_several_processes_write_at_once(tmp_path):
     write(tmp_path, ONE)
     told = {**os.environ, "REACTANT_CACHE": str(tmp_path / "cache")}
@@ -99,6 +103,7 @@ DAMAGES = (
     lambda data: store.sealed(store.content_of(data)[:-9]), lambda data: store.sealed(store.content_of(data) + b"N"))
 
 
+@pytest.mark.slow
 def test_damaged_programs_are_made_again(tmp_path):
     write(tmp_path, {f"d{k}": (f"def f(x):\n    return np.exp(x) * {k}\n",) for k in range(len(DAMAGES))}
           | {"xla": ONE["two"]})
