@@ -74,5 +74,5 @@ _finalized = []
 def test_what_classes_are_is_asked_without_their_finalizers():
     _finalized.clear()
     assert is_of_python(_Closing) and is_of_python(_Listed) and not is_of_python(_ListOf)
-    assert is_of_python(object) and not is_of_python(dict) and not is_of_python(type((i for i in ())))
+    assert is_of_python(object) and not is_of_python(dict) and not is_of_python(type(i for i in ()))
     assert not _finalized
