@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from reactant.demos.measure import taking_turns
+from reactant.demos.measure import taking_iterations
 
 SIZES = {"full": {"mixture": (1000, 20, 25), "lstm": (14, 200), "bundle": (100, 5000, 20000)},
          "tiny": {"mixture": (10, 3, 4), "lstm": (3, 4), "bundle": (3, 6, 12)}}
@@ -192,7 +192,7 @@ def gradients(name, plain, in_jax, arguments, repeats):
     gradient, of_jax, by_jax = reactant.grad(plain), reactant.grad(in_jax), jax.jit(jax.grad(in_jax))
     close(gradient(*arguments), by_jax(*on_device))
     close(of_jax(*on_device), by_jax(*on_device))
-    found = taking_turns({
+    found = taking_iterations({
         "numpy": lambda: compiled(*arguments), "numpy_gradient": lambda: gradient(*arguments),
         "jax": lambda: theirs(*on_device), "ours_of_jax": lambda: of_jax(*on_device),
         "jax_gradient": lambda: by_jax(*on_device)}, repeats)
@@ -218,7 +218,7 @@ def bundle(arguments, repeats):
     by_jax, by_us = jax.jit(blocks), reactant.jit(blocks, frontend="jax")
     primal = jax.jit(jax.vmap(observation_jax))
     check_blocks(jacobian(*arguments), by_us(*parts), n, m, camera_of, point_of)
-    found = taking_turns({
+    found = taking_iterations({
         "numpy": lambda: compiled(*arguments), "sparse": lambda: jacobian(*arguments).data,
         "jax": lambda: primal(*parts), "by_us": lambda: by_us(*parts), "by_jax": lambda: by_jax(*parts)}, repeats)
     return [

@@ -5,7 +5,7 @@
 Eight devices of a CPU. Collectives, and the KiB that cross between devices, are counted in what XLA has compiled, loops
 as often as they run (`reactant.communication.traffic` says how). s: until the program is compiled; ms: the median of
 interleaved calls, on so many cores as the machine has: a direction, no measure of devices. `+`: loops whose number of
-steps only the run knows count as one step. Every result is compared with NumPy's, of adjoints with one device's.
+steps only run-time values tell count as one step. Every result is compared with NumPy's, of adjoints with one device's.
 
 Cases a to f2 have forms by hand, and each of --rows; e_numba and e_cuda are e as GPU kernels; the others, and adjoints
 of five of them, have --size rows.
@@ -30,7 +30,7 @@ from communication_ways import MESHES, WAYS, Case, Run, Way  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from reactant.demos.measure import geometric_mean, taking_turns  # noqa: E402
+from reactant.demos.measure import geometric_mean, taking_iterations  # noqa: E402
 
 ROWS = (1024, 1021, 1017, 126, 125)
 RATIOS = (("ours", "xla"), ("ours", "by hand"), ("xla", "by hand"))
@@ -57,7 +57,7 @@ def compiled(run: Run) -> tuple[dict[str, Way], dict[str, float], dict[str, str]
 def measured(case: Case, mesh: str, rows: int, rounds: int) -> dict[str, Any]:
     """Figures of a case on a mesh, each way's under its name."""
     ways, errors, reasons = compiled(Run(case, MESHES[mesh], rows))
-    times = taking_turns({name: way.run for name, way in ways.items()}, rounds) if rounds else {}
+    times = taking_iterations({name: way.run for name, way in ways.items()}, rounds) if rounds else {}
     figures = {name: {
         "collectives": way.traffic.count, "bytes": way.traffic.bytes, "seconds": way.seconds, "error": errors[name],
         "milliseconds": 1e3 * times[name] if rounds else None, "unknown_loops": way.traffic.unknown_loops,

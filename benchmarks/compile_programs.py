@@ -5,34 +5,34 @@ import numpy as np
 def robot_arm(angles, speeds, accelerations, masses, lengths, inertias):
     """Torques of a chain of links by the recursive Newton-Euler equations; (links,) each, inertias (links, 3, 3)."""
     def rotation(axis, angle):
-        turn = np.zeros((3, 3))
+        iteration = np.zeros((3, 3))
         i, j = (axis + 1) % 3, (axis + 2) % 3
-        turn[axis, axis] = 1.0
-        turn[i, i] = turn[j, j] = np.cos(angle)
-        turn[j, i] = np.sin(angle)
-        turn[i, j] = -turn[j, i]
-        return turn
+        iteration[axis, axis] = 1.0
+        iteration[i, i] = iteration[j, j] = np.cos(angle)
+        iteration[j, i] = np.sin(angle)
+        iteration[i, j] = -iteration[j, i]
+        return iteration
 
     links = len(angles)
     spin, spin_up, up = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 9.81])
-    turns, forces, moments = [], [], []
+    iterations, forces, moments = [], [], []
     for k in range(links):
-        turn, axis = rotation(k % 3, angles[k]), np.eye(3)[k % 3]
-        before = turn.T @ spin
-        spin_up = turn.T @ spin_up + np.cross(before, axis * speeds[k]) + axis * accelerations[k]
+        iteration, axis = rotation(k % 3, angles[k]), np.eye(3)[k % 3]
+        before = iteration.T @ spin
+        spin_up = iteration.T @ spin_up + np.cross(before, axis * speeds[k]) + axis * accelerations[k]
         spin = before + axis * speeds[k]
         end = np.array([lengths[k], 0.0, 0.0])
-        up = turn.T @ up + np.cross(spin_up, end) + np.cross(spin, np.cross(spin, end))
+        up = iteration.T @ up + np.cross(spin_up, end) + np.cross(spin, np.cross(spin, end))
         centre = up + np.cross(spin_up, end * 0.5) + np.cross(spin, np.cross(spin, end * 0.5))
-        turns.append(turn)
+        iterations.append(iteration)
         forces.append(masses[k] * centre)
         moments.append(inertias[k] @ spin_up + np.cross(spin, inertias[k] @ spin))
     torques, force, moment = np.zeros(links), np.zeros(3), np.zeros(3)
     for k in reversed(range(links)):
-        turn = turns[k + 1] if k + 1 < links else np.eye(3)
+        iteration = iterations[k + 1] if k + 1 < links else np.eye(3)
         end = np.array([lengths[k], 0.0, 0.0])
-        pulled = turn @ force
-        moment = moments[k] + turn @ moment + np.cross(end * 0.5, forces[k]) + np.cross(end, pulled)
+        pulled = iteration @ force
+        moment = moments[k] + iteration @ moment + np.cross(end * 0.5, forces[k]) + np.cross(end, pulled)
         force = forces[k] + pulled
         torques[k] = moment[k % 3]
     return torques
@@ -226,14 +226,14 @@ def make_turbulence(n=32, steps=8):
 
 
 def factorisations(matrix, right, steps):
-    """Turns of Cholesky, solves, QR and determinants; (n, n), (n,)."""
+    """Iterations of Cholesky, solves, QR and determinants; (n, n), (n,)."""
     n = len(right)
     found, square, total = np.zeros(n), matrix @ matrix.T + np.eye(n), 0.0
     for _ in [None] * steps:
         rest = np.linalg.solve(np.linalg.cholesky(square), right - matrix @ found)
         found = found + np.linalg.solve(square, rest)
-        turn, triangle = np.linalg.qr(0.5 * square + np.diag(found))
-        square = triangle @ turn
+        iteration, triangle = np.linalg.qr(0.5 * square + np.diag(found))
+        square = triangle @ iteration
         square = 0.5 * (square + square.T) + np.eye(n) * (1 + found @ found)
         total = total + np.linalg.det(square) / (1 + np.abs(found).max())
     return found, total
@@ -273,9 +273,9 @@ def alignments(points, frames, rounds):
         for frame in frames:
             centre = points.mean(0)
             left, sizes, right = np.linalg.svd((points - centre).T @ (points @ frame - centre))
-            turn = left @ right
-            turn = turn * np.sign(np.linalg.det(turn))
-            moved.append(points @ turn + np.linalg.inv(frame + 3 * np.eye(3))[0])
+            iteration = left @ right
+            iteration = iteration * np.sign(np.linalg.det(iteration))
+            moved.append(points @ iteration + np.linalg.inv(frame + 3 * np.eye(3))[0])
             total = total + sizes.sum()
         points = sum(moved) / len(moved)
     return points, total
@@ -399,7 +399,7 @@ def make_recurrent_gradient(depth=8, width=16, length=20):
     import jax
     import jax.numpy as jnp
 
-    def turn(layers, states, x):
+    def iteration(layers, states, x):
         after = []
         for (inner, outer, shift), (shown, kept) in zip(layers, states, strict=True):
             take, forget, show, new = jnp.split(x @ inner + shown @ outer + shift, 4)
@@ -410,7 +410,7 @@ def make_recurrent_gradient(depth=8, width=16, length=20):
 
     def loss(layers, sequence, goal):
         start = [(jnp.zeros(width), jnp.zeros(width))] * depth
-        return ((jax.lax.scan(lambda states, x: turn(layers, states, x), start, sequence)[1] - goal)**2).mean()
+        return ((jax.lax.scan(lambda states, x: iteration(layers, states, x), start, sequence)[1] - goal)**2).mean()
 
     random = np.random.default_rng(14)
     layers = [tuple(0.2 * random.standard_normal(shape) for shape in ((width, 4 * width), (width, 4 * width),

@@ -24,8 +24,8 @@ def solve(b, tolerance, limit):
     direction = residual.copy()
     squared = np.sum(residual * residual)
     goal = tolerance**2 * squared
-    turns = 0
-    while squared > goal and turns < limit:
+    iterations = 0
+    while squared > goal and iterations < limit:
         image = apply_operator(direction)
         step = squared / np.sum(direction * image)
         x += step * direction
@@ -34,8 +34,8 @@ def solve(b, tolerance, limit):
         squared = np.sum(residual * residual)
         direction *= squared / previous
         direction += residual
-        turns += 1
-    return x, turns
+        iterations += 1
+    return x, iterations
 
 
 def make(size="full"):
@@ -56,8 +56,8 @@ def numba_function():
         image = np.zeros_like(b)
         squared = np.sum(b * b)
         goal = tolerance**2 * squared
-        turns = 0
-        while squared > goal and turns < limit:
+        iterations = 0
+        while squared > goal and iterations < limit:
             curvature = 0.0
             for i in range(n):
                 for j in range(m):
@@ -83,7 +83,7 @@ def numba_function():
             for i in range(n):
                 for j in range(m):
                     direction[i, j] = direction[i, j] * (squared / previous) + residual[i, j]
-            turns += 1
-        return x, turns
+            iterations += 1
+        return x, iterations
 
     return solve_loops

@@ -8,10 +8,10 @@ after the rules that hold for every target, and in the forms that this target ru
 model's, after the first of these over before (at most 1: never worse); bytes are those after fusion
 (`reactant.ir.traffic`), "one by one" those that the operations would move if each stored its result. Below the table:
 programs that have more operations than before, which rules added them, and what for. --peer names the Python of an
-environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, turn by turn with ours;
-its flops and bytes are over those of the same module before. --derivatives: each program as JAX differentiates it, the
-weighted squares of its results in all its floats (two have none, or a loop that cannot be differentiated backwards).
-"""
+environment with `enzyme-ad` (docs/peers.md): it runs the same programs in a process of its own, one iteration after the
+other with ours; its flops and bytes are over those of the same module before. --derivatives: each program as JAX
+differentiates it, the weighted squares of its results in all its floats (two have none, or a loop that cannot be
+differentiated backwards). """
 import contextlib
 import json
 import sys

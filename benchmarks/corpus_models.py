@@ -31,10 +31,10 @@ def state_space(x, rates, project, widths):
     decay = jnp.exp(-step[..., None] * jnp.exp(rates))
     inputs = step[..., None] * into[:, :, None, :] * x[..., None]
 
-    def turn(h, t):
+    def iteration(h, t):
         h = t[0] * h + t[1]
         return h, jnp.einsum("bdn,bn->bd", h, t[2])
-    return lax.scan(turn, jnp.zeros((2, 64, 16)), [a.swapaxes(0, 1) for a in (decay, inputs, out)])[1]
+    return lax.scan(iteration, jnp.zeros((2, 64, 16)), [a.swapaxes(0, 1) for a in (decay, inputs, out)])[1]
 
 
 @program(lambda s: (normal(0, sized(s, 2000), 32), integers(1, sized(s, 2000), sized(s, 20000)),
@@ -57,7 +57,7 @@ def adaptive_solver(y, end):
         a, b, c = y[..., 0], y[..., 1], y[..., 2]
         return jnp.stack([10.0 * (b - a), a * (28.0 - c) - b, a * b - 8.0 / 3.0 * c], -1)
 
-    def turn(state):
+    def iteration(state):
         t, y, h, n = state
         first = slope(y)
         guess = y + h * first
@@ -66,7 +66,8 @@ def adaptive_solver(y, end):
         good = error <= 1.0
         h = jnp.minimum(h * jnp.clip(0.9 * (error + 1e-10) ** -0.5, 0.2, 5.0), end - t)
         return jnp.where(good, t + state[2], t), jnp.where(good, better, y), h, n + 1
-    return lax.while_loop(lambda s: (s[0] < end - 1e-5) & (s[3] < 300), turn, (jnp.float32(0), y, jnp.float32(0.01), 0))
+    return lax.while_loop(lambda s: (s[0] < end - 1e-5) & (s[3] < 300), iteration,
+                          (jnp.float32(0), y, jnp.float32(0.01), 0))
 
 
 @program(lambda s: (normal(0, 8, sized(s, 8000)), normal(1, 8), integers(2, 100, 8, 20), jnp.int32(5)))

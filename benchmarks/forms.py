@@ -349,7 +349,7 @@ def classes() -> Iterator[Pair]:
 def structured() -> Iterator[Pair]:
     """Systems and products with structure, as `reactant calibrate` times them."""
     from reactant import calibration
-    for label in ("toeplitz_as_convolution", "banded_solve", "gather_as_selects", "scan_turns", "sort_network"):
+    for label in ("toeplitz_as_convolution", "banded_solve", "gather_as_selects", "scan_iterations", "sort_network"):
         for step in calibration.LADDERS[label]():
             yield Pair(label.replace("_", " "), f"{step.threshold:g}", step.first, step.second, step.arguments)
 

@@ -1,12 +1,12 @@
-"""Loops on a GPU: launched turn by turn by XLA, as CUDA graphs, and by `reactant.jit`, which leaves them to XLA.
+"""Loops on a GPU: launched one iteration after the other by XLA, as CUDA graphs, and by `reactant.jit`, which leaves
+them to XLA.
 
     python benchmarks/gpu_loops.py [--only NAME ...] [--repeats N] [--json FILE]
 
 Milliseconds on arrays that the GPU holds, medians of interleaved runs; "in graphs" is `jax.jit` with the loops in
 graphs, which is wrong for some programs when they are called again with other arguments ("then": the largest difference
-of such a call), "none" without any graph. "a turn" is what `reactant.ir.traffic` estimates on the module that comes out
-of our passes, of each loop: launches, and thousands of bytes. Names with a prime are gradients.
-"""
+of such a call), "none" without any graph. "an iteration" is what `reactant.ir.traffic` estimates on the module that
+comes out of our passes, of each loop: launches, and thousands of bytes. Names with a prime are gradients. """
 import argparse
 import functools
 import json
@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from shared_programs import difference, prepared
 
-from reactant.demos.measure import taking_turns
+from reactant.demos.measure import taking_iterations
 from reactant.ir import modules, traffic
 from reactant.ir.context import building
 
@@ -44,13 +44,13 @@ def newton(goal, start):
                           lambda x: x - 0.02 * residual(x) / (3 * x**2 + 1), start)
 
 
-def one_element_a_turn(x):
+def one_element_a_iteration(x):
     """A recurrence, written element by element."""
     return lax.fori_loop(1, x.size, lambda i, x: x.at[i].set(0.9 * x[i - 1] + x[i]), x)
 
 
-def gradients_turn(matrix, state):
-    """A turn of the conjugate gradient method."""
+def gradients_iteration(matrix, state):
+    """An iteration of the conjugate gradient method."""
     x, r, p, rs = state
     image = matrix @ p
     alpha = rs / jnp.vdot(p, image)
@@ -62,13 +62,13 @@ def gradients_turn(matrix, state):
 def until_solved(matrix, b):
     """Conjugate gradients, ended by the residual."""
     begin = (jnp.zeros_like(b), b, b, jnp.vdot(b, b))
-    return lax.while_loop(lambda s: s[3] > 1e-8, lambda s: gradients_turn(matrix, s), begin)[0]
+    return lax.while_loop(lambda s: s[3] > 1e-8, lambda s: gradients_iteration(matrix, s), begin)[0]
 
 
-def turns_200(matrix, b):
-    """200 turns of conjugate gradients."""
+def iterations_200(matrix, b):
+    """200 iterations of conjugate gradients."""
     begin = (jnp.zeros_like(b), b, b, jnp.vdot(b, b))
-    return lax.fori_loop(0, 200, lambda _, s: gradients_turn(matrix, s), begin)[0]
+    return lax.fori_loop(0, 200, lambda _, s: gradients_iteration(matrix, s), begin)[0]
 
 
 def system(n=1000, spread=0.1):
@@ -78,11 +78,11 @@ def system(n=1000, spread=0.1):
     return (matrix + matrix.T + np.diag(1 + random.random(n))).astype("f4"), random.random(n).astype("f4")
 
 
-def advected(turns, field):
+def advected(iterations, field):
     """Upwind advection and diffusion on a ring, (n, n)."""
-    def turn(_, a):
+    def iteration(_, a):
         return a - 0.1 * (a - jnp.roll(a, 1, 0)) + 0.01 * (jnp.roll(a, 1, 1) - 2 * a + jnp.roll(a, -1, 1))
-    return lax.fori_loop(0, turns, turn, field)
+    return lax.fori_loop(0, iterations, iteration, field)
 
 
 def field(n):
@@ -95,19 +95,19 @@ OWN = {
        for n in (64, 256, 512, 1024, 2048)},
     "newton": (newton, lambda: (np.linspace(1, 9, 10_000, dtype="f4"), np.full(10_000, 3, "f4"))),
     "newton_large": (newton, lambda: (np.linspace(1, 9, 4_000_000, dtype="f4"), np.full(4_000_000, 3, "f4"))),
-    "one_element_a_turn": (one_element_a_turn, lambda: (np.linspace(0, 1, 1000, dtype="f4"),)),
+    "one_element_a_iteration": (one_element_a_iteration, lambda: (np.linspace(0, 1, 1000, dtype="f4"),)),
     "until_solved": (until_solved, system),
-    "turns_200": (turns_200, system),
+    "iterations_200": (iterations_200, system),
 }
 PROGRAMS = (*OWN, *CORPUS, *GRADIENTS)
 
 
-def turns(module):
-    """Launches and kilobytes of a turn of each loop, as text."""
+def iterations(module):
+    """Launches and kilobytes of an iteration of each loop, as text."""
     with building():
         functions = modules.functions(module)
-        found = [traffic.of_turn(loop, functions) for loop in modules.ops_called("stablehlo.while", module)]
-        return ", ".join(f"{turn.launches:.0f} {turn.bytes / 1e3:.0f}" for turn in found) or "no loop"
+        found = [traffic.of_iteration(loop, functions) for loop in modules.ops_called("stablehlo.while", module)]
+        return ", ".join(f"{iteration.launches:.0f} {iteration.bytes / 1e3:.0f}" for iteration in found) or "no loop"
 
 
 def program(name):
@@ -130,8 +130,8 @@ def measure(name, repeats):
     others = jax.tree_util.tree_map(lambda a: a * 0.75 if jnp.issubdtype(a.dtype, jnp.floating) else a, arrays)
     row = {"difference": max(difference(way(*arrays), expected) for way in ways.values()),
            "then": difference(ways["in graphs"](*others), ways["jax"](*others)),
-           "turns": turns(mine.lower(*arrays).module)}
-    return row | taking_turns({key: lambda way=way: way(*arrays) for key, way in ways.items()}, repeats)
+           "iterations": iterations(mine.lower(*arrays).module)}
+    return row | taking_iterations({key: lambda way=way: way(*arrays) for key, way in ways.items()}, repeats)
 
 
 def main(arguments=None):
@@ -143,12 +143,14 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     rows = {}
     table = Table(title=f"milliseconds on {jax.devices()[0].device_kind}, jax {jax.__version__}")
-    headings = ("program", "a turn", "jax.jit", "none", "in graphs", "ours", "jax.jit / ours", "difference", "then")
+    headings = ("program", "an iteration", "jax.jit", "none", "in graphs", "ours", "jax.jit / ours", "difference",
+                "then")
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "program" else "right")
     for name in options.only:
         row = rows[name] = measure(name, options.repeats)
-        table.add_row(name, row["turns"], *(f"{1e3 * row[key]:.3f}" for key in ("jax", "none", "in graphs", "ours")),
+        table.add_row(name, row["iterations"], *(f"{1e3 * row[key]:.3f}" for key in ("jax", "none", "in "
+                                                                                                    "graphs", "ours")),
                       f"{row['jax'] / row['ours']:.2f}", f"{row['difference']:.0e}", f"{row['then']:.0e}")
     Console(width=140).print(table)
     if options.json:

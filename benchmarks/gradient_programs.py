@@ -53,9 +53,9 @@ def diagonal_product(v, a, x):
 
 @program(lambda s: (normal(0, sized(s, 1024)), normal(1, sized(s, 1024))))
 def normalised_in_loop(x, w):
-    def turn(i, out):
+    def iteration(i, out):
         return out.at[i].set(x[i] / jnp.linalg.norm(x))
-    return jnp.sum(lax.fori_loop(0, x.shape[0], turn, jnp.zeros_like(x)) * w)
+    return jnp.sum(lax.fori_loop(0, x.shape[0], iteration, jnp.zeros_like(x)) * w)
 
 
 @program(lambda s: (normal(0, sized(s, 1024)), normal(1, sized(s, 1024))))

@@ -6,7 +6,7 @@
 Medians of interleaved runs in one process. "over JAX" above 1: ours is the faster gradient. "x primal": how many times
 longer the gradient takes than the loss, each compiled by its own compiler. --order adds the same with differentiation
 before simplification ("AD first"). --peer names the Python of an environment with `enzyme-ad` (docs/peers.md), which
-takes its turns in a process of its own: JAX's derivative that it optimises, and its own of what it optimised.
+takes its iterations in a process of its own: JAX's derivative that it optimises, and its own of what it optimised.
 """
 import contextlib
 import json
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 from shared_programs import GRADIENTS, difference
 
-from reactant.demos.measure import CLOCKS, geometric_mean, taking_turns
+from reactant.demos.measure import CLOCKS, geometric_mean, taking_iterations
 
 WRONG = 1e-3
 """A relative difference from JAX that is no rounding."""
@@ -49,7 +49,7 @@ def measure(name, scale, repeats, order=False, clock="wall", peer=None):
         answers, seconds = beside(peer, name, scale, PEER_FORMS, functions, repeats, clock)
         row |= seconds | {f"{label}_{key}": value for label, said in answers.items() for key, value in said.items()}
     else:
-        row.update(taking_turns(functions, repeats, CLOCKS[clock]))
+        row.update(taking_iterations(functions, repeats, CLOCKS[clock]))
     row["over_jax"] = row["jax"] / row["reactant"]
     row["jax_over_loss"], row["over_loss"] = row["jax"] / row["loss"], row["reactant"] / row["loss"]
     row["order"] = row["first"] / row["reactant"] if order else None

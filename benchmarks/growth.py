@@ -42,9 +42,9 @@ def updates(grid, count):
     return grid
 
 
-def body(x, turns, count):
+def body(x, iterations, count):
     """One loop with a big body."""
-    for _ in range(turns):
+    for _ in range(iterations):
         a, b = x, x * 0.5
         for k in numbers(count):
             a, b = np.sin(b) * 0.9 + a, np.maximum(b, a - 0.01 * k)
@@ -52,11 +52,11 @@ def body(x, turns, count):
     return x
 
 
-def loops(x, turns, count):
+def loops(x, iterations, count):
     """Many loops one after the other, each of about 45 operations."""
     for k in numbers(count):
         total = x * 0.0
-        for i in range(turns):
+        for i in range(iterations):
             total[i % 8] += x[i % 8] * (k + 1.0)
             total = np.sqrt(total * total + 0.5) * 0.9
         x = np.tanh(total + x)
@@ -97,8 +97,8 @@ SHAPES = {  # of about n operations as traced: (function of arrays, arguments)
     "chain": lambda n: (lambda x: chain(x, n // 12), (random(64, 64),)),
     "layers": lambda n: (decoder, make_decoder(depth=n // 86)[1]),
     "updates": lambda n: (lambda grid: updates(grid, n // 28), (random(64, 64),)),
-    "body": lambda n: (lambda x, turns: body(x, turns, n // 9), (random(64), np.int64(50))),
-    "loops": lambda n: (lambda x, turns: loops(x, turns, n // 66), (random(8), np.int64(50))),
+    "body": lambda n: (lambda x, iterations: body(x, iterations, n // 9), (random(64), np.int64(50))),
+    "loops": lambda n: (lambda x, iterations: loops(x, iterations, n // 66), (random(8), np.int64(50))),
     "sides": lambda n: (lambda x: sides(x, n // 18), (random(64),)),
     "branches": lambda n: (lambda x: branches(x, n // 30), (random(8),)),
 }

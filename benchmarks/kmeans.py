@@ -1,20 +1,19 @@
 """Lloyd's k-means, stopping when the centres rest.
 
-Each turn gives every point to the centre where |x|^2 - 2 x.c + |c|^2 is least, and moves each centre to the mean of
-its points.
-"""
+Each iteration gives every point to the centre where |x|^2 - 2 x.c + |c|^2 is least, and moves each centre to the mean
+of its points. """
 import numpy as np
 
 SIZES = {"full": (20000, 8, 12, 25), "tiny": (40, 3, 4, 5)}
 
 
-def cluster(points, centres, turns, tolerance):
-    """Move `centres`, (k, d), in place; returns the label of each point, (n,), the spread, and the turns taken."""
+def cluster(points, centres, iterations, tolerance):
+    """Move `centres`, (k, d), in place; returns the label of each point, (n,), the spread, and the iterations taken."""
     squared_points = (points**2).sum(axis=1)
     labels = np.zeros(len(points), dtype=np.int64)
     spread = 0.0
     taken = 0
-    for _ in range(turns):
+    for _ in range(iterations):
         distances = squared_points[:, np.newaxis] - 2.0 * points @ centres.T + (centres**2).sum(axis=1)
         labels = np.argmin(distances, axis=1)
         spread = distances.min(axis=1).sum()
@@ -30,24 +29,24 @@ def cluster(points, centres, turns, tolerance):
 
 
 def make(size="full"):
-    n, dimensions, k, turns = SIZES[size]
+    n, dimensions, k, iterations = SIZES[size]
     random = np.random.default_rng(3)
     true_centres = 4.0 * random.standard_normal((k, dimensions))
     points = true_centres[random.integers(k, size=n)] + 2.0 * random.standard_normal((n, dimensions))
-    return cluster, (points, points[:k].copy(), turns, 1e-6)
+    return cluster, (points, points[:k].copy(), iterations, 1e-6)
 
 
 def numba_function():
     from numba import njit
 
     @njit
-    def cluster_loops(points, centres, turns, tolerance):
+    def cluster_loops(points, centres, iterations, tolerance):
         n, dimensions = points.shape
         k = len(centres)
         labels = np.zeros(n, dtype=np.int64)
         spread = 0.0
         taken = 0
-        for _ in range(turns):
+        for _ in range(iterations):
             spread = 0.0
             sums = np.zeros((k, dimensions))
             members = np.zeros(k)

@@ -17,7 +17,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from reactant.demos.measure import taking_turns
+from reactant.demos.measure import taking_iterations
 
 RULES = ("loop_maps", "loop_places", "loop_lifting", "conditional_updates")
 
@@ -205,7 +205,7 @@ def measure(name, scale, repeats):
     for other in results[1:]:
         np.testing.assert_allclose(other, results[0], rtol=1e-9, atol=1e-12)
     calls = {kind: functools.partial(form, *device) for kind, form in forms.items()}
-    return taking_turns(calls, repeats, time.process_time)
+    return taking_iterations(calls, repeats, time.process_time)
 
 
 def main(arguments=None):

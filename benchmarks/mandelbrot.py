@@ -8,7 +8,7 @@ SIZES = {"full": (800, 600, 100), "tiny": (9, 7, 6)}
 
 
 def escape_times(real, imaginary, limit):
-    """How many turns, at most `limit`, each point real[j] + i imaginary[k] stays bounded: integers [k, j]."""
+    """How many iterations, at most `limit`, each point real[j] + i imaginary[k] stays bounded: integers [k, j]."""
     c = real[np.newaxis, :] + 1j * imaginary[:, np.newaxis]
     z = np.zeros_like(c)
     counts = np.zeros(c.shape, dtype=np.int64)

@@ -57,11 +57,11 @@ PROGRAMS: dict[str, tuple[Callable, int]] = {
 def medians(forms: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:
     """Seconds a call of each form: the median of `runs` interleaved calls, after two to warm up."""
     seconds: dict[str, list[float]] = {name: [] for name in forms}
-    for turn in range(runs + 2):
+    for iteration in range(runs + 2):
         for name, form in forms.items():
             begun = time.perf_counter()
             form()
-            if turn >= 2:
+            if iteration >= 2:
                 seconds[name].append(time.perf_counter() - begun)
     return {name: statistics.median(values) for name, values in seconds.items()}
 

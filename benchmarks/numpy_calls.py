@@ -4,11 +4,10 @@
         [--dtypes NAME ...] [--cores N] [--clock wall|cpu] [--repeats N] [--before CHECKOUT] [--json FILE] [--slowest N]
 
 About 150 calls at three sizes with up to three dtypes (`numpy_call_table.py`), and 60 programs (`numpy_programs.py`).
-NumPy and ours take turns, in bursts, in one process, on new arguments where a program writes into them; every first
-result is compared with NumPy's. --cores: the process keeps to so many. --clock cpu: time of all threads, which other
-work on the machine changes less. --before: the folder of another checkout, whose `reactant` runs the same in a process
-of its own, turn by turn with this one.
-"""
+NumPy and ours take iterations, in bursts, in one process, on new arguments where a program writes into them; every
+first result is compared with NumPy's. --cores: the process keeps to so many. --clock cpu: time of all threads, which
+other work on the machine changes less. --before: the folder of another checkout, whose `reactant` runs the same in a
+process of its own, one iteration after the other with this one. """
 import argparse
 import copy
 import json
@@ -23,7 +22,7 @@ from pathlib import Path
 
 CORES = "REACTANT_BENCHMARK_CORES"
 BURST = 0.02
-"""Seconds of runs in each turn."""
+"""Seconds of runs in each iteration."""
 HARD = 50e-6
 """Calls that take NumPy less are mostly what calling costs: they are told apart."""
 
@@ -78,7 +77,8 @@ class Case:
     def __init__(self, function, make):
         import reactant
         self.function, self.make = function, make
-        self.compiled = reactant.jit(function, sized_results=True)      # where the run decides how many there are
+        # where run-time values decide how many there are
+        self.compiled = reactant.jit(function, sized_results=True)
         plain, mine = make(), make()
         kept = copy.deepcopy(plain)
         wanted = function(*plain)
@@ -88,7 +88,7 @@ class Case:
         unchanged = all(map(_same, kept, plain))
         self.arguments = kept if unchanged else None
 
-    def turn(self, which, clock):
+    def iteration(self, which, clock):
         return burst(self.function if which == "numpy" else self.compiled, self.make, self.arguments, clock)
 
 
@@ -114,14 +114,14 @@ class Other:
 
 
 def serve(options, clock, answers):
-    """Answers requests of `Other`: a label prepares that case, "turn" runs a burst of it."""
+    """Answers requests of `Other`: a label prepares that case, "iteration" runs a burst of it."""
     known = {label: (function, make) for label, function, make in cases(options.kind, options)}
     case = None
     for line in sys.stdin:
         request = json.loads(line)
         try:
-            if request == "turn":
-                answer = {"seconds": case.turn("compiled", clock)}
+            if request == "iteration":
+                answer = {"seconds": case.iteration("compiled", clock)}
             else:
                 case = Case(*known[request])
                 answer = {"right": case.right, "first": case.first}
@@ -131,17 +131,18 @@ def serve(options, clock, answers):
 
 
 def measure(label, function, make, options, clock, other):
-    """The row of one case: medians over turns, in seconds."""
+    """The row of one case: medians over iterations, in seconds."""
     case = Case(function, make)
-    turns = {"numpy": lambda: case.turn("numpy", clock), "compiled": lambda: case.turn("compiled", clock)}
+    iterations = {"numpy": lambda: case.iteration("numpy", clock),
+                  "compiled": lambda: case.iteration("compiled", clock)}
     if other:
         answer = other.ask(label)
         if "error" not in answer:
-            turns["before"] = lambda: other.ask("turn").get("seconds", math.nan)
-    seconds = {name: [] for name in turns}
+            iterations["before"] = lambda: other.ask("iteration").get("seconds", math.nan)
+    seconds = {name: [] for name in iterations}
     for _ in range(options.repeats):
-        for name, turn in turns.items():
-            seconds[name].append(turn())
+        for name, iteration in iterations.items():
+            seconds[name].append(iteration())
     row = {name: statistics.median(each) for name, each in seconds.items()}
     row |= {"case": label, "first": case.first, "right": case.right,
             "over_numpy": statistics.median(a / b for a, b in zip(seconds["numpy"], seconds["compiled"], strict=True))}
@@ -204,7 +205,7 @@ def parsed(arguments):
     parser.add_argument("--dtypes", nargs="+", metavar="NAME")
     parser.add_argument("--cores", type=int)
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
-    parser.add_argument("--repeats", type=int, default=5, help="turns (default 5)")
+    parser.add_argument("--repeats", type=int, default=5, help="iterations (default 5)")
     parser.add_argument("--slowest", type=int, help="show so many rows, those of the least ratios first")
     parser.add_argument("--before", type=Path, metavar="CHECKOUT")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")

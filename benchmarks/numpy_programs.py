@@ -11,12 +11,12 @@ import numpy as np
 import run
 
 
-def mandelbrot_shrinking(width, height, turns):
+def mandelbrot_shrinking(width, height, iterations):
     """Points that have left are dropped from all arrays."""
     rows, columns = (index.ravel() for index in np.mgrid[0:width, 0:height])
     c = np.linspace(-2.25, 0.75, width)[rows] + 1j * np.linspace(-1.25, 1.25, height)[columns]
     counts, z = np.zeros((width, height), int), np.zeros(c.shape, complex)
-    for k in range(turns):
+    for k in range(iterations):
         if not len(z):
             break
         z = z * z + c
@@ -73,8 +73,8 @@ def principal_axes(samples, count):
     return values[order], np.abs(centred @ vectors[:, order])
 
 
-def game_of_life(cells, turns):
-    for _ in range(turns):
+def game_of_life(cells, iterations):
+    for _ in range(iterations):
         near = sum(np.roll(np.roll(cells, i, 0), j, 1) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0))
         cells = (near == 3) | (cells & (near == 2))
         cells = cells.astype(np.int64)

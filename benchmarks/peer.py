@@ -20,7 +20,7 @@ from reactant.ir import modules, traffic
 from reactant.ir.context import building
 
 BURST = 0.003
-"""Seconds of runs in each turn that a program takes."""
+"""Seconds of runs in each iteration that a program takes."""
 PATIENCE = 120
 """Seconds that one request may take, compilation included."""
 
@@ -147,7 +147,8 @@ def costs_of(module):
 
 
 def beside(peer, program, scale, forms, functions, repeats, clock="wall"):
-    """Times `functions` and the peer's `forms` (label to form) of a program, turn by turn, by one of `CLOCKS`.
+    """Times `functions` and the peer's `forms` (label to form) of a program, one iteration after the other, by one of
+    `CLOCKS`.
 
     Gives what the peer said about each label ("error" where it failed) and the median seconds of everything that ran.
     """

@@ -143,7 +143,7 @@ def lorenz(n: int, normal: Callable) -> Program:
 
 @maker
 def kalman(n: int, normal: Callable) -> Program:
-    """n filters of two states, one measurement a turn."""
+    """n filters of two states, one measurement an iteration."""
     unit = jnp.eye(2, dtype=normal().dtype)
     f = unit + 0.1 * normal(2, 2)
 
@@ -204,11 +204,11 @@ def metropolis(n: int, normal: Callable) -> Program:
 @maker
 def k_means(n: int, normal: Callable) -> Program:
     """Ten rounds of five means of n points."""
-    def turn(_: int, means: jax.Array, x: jax.Array) -> jax.Array:
+    def iteration(_: int, means: jax.Array, x: jax.Array) -> jax.Array:
         near = ((x[:, None] - means[None]) ** 2).sum(-1).argmin(1)
         of = jax.nn.one_hot(near, 5, dtype=x.dtype)
         return of.T @ x / (of.sum(0)[:, None] + 1e-6)
-    return lambda x: jax.lax.fori_loop(0, 10, lambda k, m: turn(k, m, x), x[:5]), (normal(n + 5, 3),)
+    return lambda x: jax.lax.fori_loop(0, 10, lambda k, m: iteration(k, m, x), x[:5]), (normal(n + 5, 3),)
 
 
 @maker
@@ -216,10 +216,11 @@ def sinkhorn(n: int, normal: Callable) -> Program:
     """Transport between min(n, 300) points."""
     n = min(n, 300)
 
-    def turn(_: int, scales: tuple, cost: jax.Array) -> tuple:
+    def iteration(_: int, scales: tuple, cost: jax.Array) -> tuple:
         u = 1 / (cost @ scales[1])
         return u, 1 / (cost.T @ u)
-    return (lambda cost: jax.lax.fori_loop(0, 30, lambda k, s: turn(k, s, cost), (jnp.ones(n, cost.dtype),) * 2)[0],
+    return (lambda cost: jax.lax.fori_loop(0, 30, lambda k, s: iteration(k, s, cost),
+                                           (jnp.ones(n, cost.dtype),) * 2)[0],
             (jnp.exp(-jnp.abs(normal(n, n))),))
 
 
@@ -228,11 +229,11 @@ def waves(n: int, normal: Callable) -> Program:
     """Forty steps on a periodic square of about 16 n points."""
     side = 4 * max(int(n ** 0.5), 1)
 
-    def turn(_: int, state: tuple) -> tuple:
+    def iteration(_: int, state: tuple) -> tuple:
         u, v = state
         v = v + 0.1 * (sum(jnp.roll(u, s, d) for s in (1, -1) for d in (0, 1)) - 4 * u)
         return u + 0.1 * v, v
-    return lambda u: jax.lax.fori_loop(0, 40, turn, (u, 0 * u)), (normal(side, side),)
+    return lambda u: jax.lax.fori_loop(0, 40, iteration, (u, 0 * u)), (normal(side, side),)
 
 
 @maker
@@ -240,9 +241,9 @@ def relaxation(n: int, normal: Callable) -> Program:
     """Jacobi's method inside of a square of about 16 n points."""
     side = 4 * max(int(n ** 0.5), 1)
 
-    def turn(_: int, u: jax.Array) -> jax.Array:
+    def iteration(_: int, u: jax.Array) -> jax.Array:
         return u.at[1:-1, 1:-1].set(0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]))
-    return lambda u: jax.lax.fori_loop(0, 50, turn, u), (normal(side, side),)
+    return lambda u: jax.lax.fori_loop(0, 50, iteration, u), (normal(side, side),)
 
 
 @maker
@@ -253,6 +254,6 @@ def diffusion_on_graph(n: int, normal: Callable) -> Program:
 
 
 @maker
-def sorting_turns(n: int, normal: Callable) -> Program:
+def sorting_iterations(n: int, normal: Callable) -> Program:
     """Rows of 16, sorted and mixed."""
     return lambda x: jax.lax.fori_loop(0, 5, lambda k, x: jnp.sort(x * (1 - 2 * (k % 2)), 1) + 0.1, x), (normal(n, 16),)

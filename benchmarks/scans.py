@@ -16,7 +16,7 @@ from rich.table import Table
 from scan_programs import MAKERS, numbers
 
 import reactant
-from reactant.demos.measure import taking_turns
+from reactant.demos.measure import taking_iterations
 
 DTYPES = ("float32", "float64")
 SLOWER = 0.8
@@ -28,7 +28,7 @@ def ratio(name: str, n: int, dtype: str, rounds: int, xla: bool) -> float:
     ours, peer = reactant.jit(function), reactant.jit(function, native="never") if xla else jax.jit(function)
     for one, other in zip(*(jax.tree.leaves(f(*arguments)) for f in (ours, peer)), strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-2, atol=5e-3)
-    found = taking_turns({"peer": lambda: peer(*arguments), "ours": lambda: ours(*arguments)}, rounds)
+    found = taking_iterations({"peer": lambda: peer(*arguments), "ours": lambda: ours(*arguments)}, rounds)
     return found["peer"] / found["ours"]
 
 

@@ -69,7 +69,7 @@ class Case:
 
 
 def compare(size, steps, dtype, budget, repeats, plain=True, native="auto"):
-    """The primal and its gradients, timed in turns; their results agree."""
+    """The primal and its gradients, timed in iterations; their results agree."""
     function, arguments = make(size, dtype)
     arguments = (*arguments, steps)
     compiled = reactant.jit(function, native=native)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import reactant
-from reactant.demos.measure import taking_turns
+from reactant.demos.measure import taking_iterations
 
 LENGTHS = (16, 20, 25, 32, 48, 64, 100, 256, 1000, 50_000, 1_000_000)
 DTYPES = ("float64", "float32", "int64", "int32")
@@ -43,7 +43,7 @@ def ratio(function: Callable, x: np.ndarray, rounds: int) -> float:
     """NumPy's time over ours."""
     compiled = reactant.jit(function)
     np.testing.assert_array_equal(compiled(x), function(x))
-    found = taking_turns({"numpy": lambda: function(x), "ours": lambda: compiled(x)}, rounds)
+    found = taking_iterations({"numpy": lambda: function(x), "ours": lambda: compiled(x)}, rounds)
     return found["numpy"] / found["ours"]
 
 

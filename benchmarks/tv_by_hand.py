@@ -4,8 +4,8 @@
 
 The iteration is Chambolle's (see `skimage.restoration.denoise_tv_chambolle`); what is by hand here is its form. The two
 components of the dual field are separate arrays, so that no reduction runs over a leading dimension of two; the writes
-into slices are pads, so that the whole turn fuses; float64 throughout; the stopping rule is in the loop's condition.
-"""
+into slices are pads, so that the whole iteration fuses; float64 throughout; the stopping rule is in the loop's
+condition. """
 import argparse
 import json
 import sys
@@ -20,7 +20,7 @@ from rich.table import Table
 from reactant.demos.measure import interleaved, largest_difference
 
 
-def _turn(p0, p1, image, weight):
+def _iteration(p0, p1, image, weight):
     """One step of the dual field: returns it with the denoised image and the energy it had before the step."""
     divergence = -(p0 + p1) + jnp.pad(p0[:-1], ((1, 0), (0, 0))) + jnp.pad(p1[:, :-1], ((0, 0), (1, 0)))
     denoised = image + divergence
@@ -40,7 +40,7 @@ def _denoise_channel(image, weight, eps, max_num_iter):
 
     def body(state):
         i, p0, p1, _, first_energy, previous, _ = state
-        p0, p1, denoised, energy = _turn(p0, p1, image, weight)
+        p0, p1, denoised, energy = _iteration(p0, p1, image, weight)
         first_energy = jnp.where(i == 0, energy, first_energy)
         converged = (i > 0) & (jnp.abs(previous - energy) < eps * first_energy)
         return i + 1, p0, p1, denoised, first_energy, energy, converged

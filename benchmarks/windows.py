@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import reactant
-from reactant.demos.measure import taking_turns
+from reactant.demos.measure import taking_iterations
 
 
 def row_products(p, c, v, x):
@@ -128,7 +128,7 @@ def measured(function: Callable, arguments: tuple, rounds: int) -> list[str]:
     numba = by_numba(function, arguments, wanted)
     if numba is not None:
         calls["numba"] = lambda: numba(*arguments)
-    found = taking_turns(calls, rounds)
+    found = taking_iterations(calls, rounds)
     ours = found["ours"]
     return [function.__name__, f"{1e3 * found['numpy']:.2f}", f"{1e3 * ours:.2f}", f"{found['numpy'] / ours:.1f}",
             f"{found['numba'] / ours:.2f}" if "numba" in found else "does not compile it",

@@ -19,7 +19,7 @@ import numpy as np
 import reactant
 
 TEXT = ("the gradient of a sum is the sum of the gradients; the gradient of a product is not the product of the "
-        "gradients. a loop is a sum of its turns, and its gradient runs the turns backwards. ") * 8
+        "gradients. a loop is a sum of its iterations, and its gradient runs the iterations backwards. ") * 8
 
 
 # ---- a Kolmogorov-Arnold network: a learned function of one variable on each edge ------------------------------------

@@ -122,13 +122,13 @@ class Simulation:
     def __init__(self, n):
         self.field = np.zeros(n)
         self.time = 0.0
-        self.turns = 0
+        self.iterations = 0
 
     def advance(self, dt):
         self.field[1:-1] += dt
         self.field = self.field * 2
         self.time += dt
-        self.turns += 1
+        self.iterations += 1
 
 
 TREES = [
@@ -181,7 +181,7 @@ def test_objects_with_state():
     for _ in range(2):
         assert run(plain, 0.5) == f(compiled, 0.5)
         np.testing.assert_array_equal(plain.field, compiled.field)
-        assert (plain.time, plain.turns) == (compiled.time, compiled.turns)
+        assert (plain.time, plain.iterations) == (compiled.time, compiled.iterations)
 
 
 def test_method_of_an_object():

@@ -62,7 +62,7 @@ def test_what_is_stored_may_be_broken_or_from_elsewhere(stored):
     assert target_costs.costs() == target_costs.replace(target_costs.CPU, sum_of_slices=7)
 
 
-def test_the_environment_turns_it_off(stored, monkeypatch):
+def test_the_environment_iterations_it_off(stored, monkeypatch):
     calibration.store(target_costs.replace(target_costs.CPU, sum_of_slices=5))
     monkeypatch.setenv("REACTANT_CALIBRATION", "off")
     target_costs.forget()

@@ -15,13 +15,13 @@ pytestmark = pytest.mark.gpu
 
 
 def relax(field, tolerance):
-    turns = 0
+    iterations = 0
     while True:
         before = field.copy()
         field[1:-1, 1:-1] = 0.25 * (field[:-2, 1:-1] + field[2:, 1:-1] + field[1:-1, :-2] + field[1:-1, 2:])
-        turns += 1
+        iterations += 1
         if np.abs(field - before).max() < tolerance:
-            return turns
+            return iterations
 
 
 def products(x, y):
@@ -163,7 +163,7 @@ def test_kernels(gpu, case, frontend, lower):
 
 
 def test_kernels_change_memory_in_place(gpu):
-    """A kernel between array code, in a loop, on views, with a number of the run; and what it wrote is seen after."""
+    """A kernel between array code, in a loop, on views, with a run-time number; and what it wrote is seen after."""
     cuda = pytest.importorskip("numba.cuda")
 
     @cuda.jit

@@ -55,7 +55,7 @@ def test_what_python_314_waits_for():
     mean less there (docs/decisions/0022-owners-are-walked.md): without the last one, allow it where the tests run."""
     counted = {str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.py")
                if re.search(r"getrefcount|get_referrers", path.read_text())}
-    assert counted == {"src/reactant/frontends/arrays/aliases.py",
+    assert counted == {"src/reactant/frontends/arrays/storage_aliasing.py",
                        "src/reactant/profiling/plain.py"}       # looks for the function of a frame, counts nothing
 
 

@@ -1,4 +1,4 @@
-"""Results of which only the run knows the size: arrays that are selected, lists that grow under conditions."""
+"""Results of which only run-time values tell the size: arrays that are selected, lists that grow under conditions."""
 from __future__ import annotations
 
 import jax

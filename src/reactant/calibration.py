@@ -201,16 +201,16 @@ def _plain_updates() -> Iterator[Step]:
                    (_random(side, side), _random(side, side, seed=1)))
 
 
-def _turns() -> Iterator[Step]:
-    def turn(x: jax.Array) -> jax.Array:
+def _iterations() -> Iterator[Step]:
+    def iteration(x: jax.Array) -> jax.Array:
         return x * 0.5 + jnp.abs(x)
 
     def unrolled(x: jax.Array, count: int) -> jax.Array:
         for _ in range(count):
-            x = turn(x)
+            x = iteration(x)
         return x
     for count in (2, 4, 8, 16):
-        yield Step(count, lambda x, n=count: lax.fori_loop(0, n, lambda _, x: turn(x), x),
+        yield Step(count, lambda x, n=count: lax.fori_loop(0, n, lambda _, x: iteration(x), x),
                    lambda x, n=count: unrolled(x, n), (_random(512, 512),))
 
 
@@ -279,14 +279,15 @@ LADDERS: dict[str, Callable[[], Iterator[Step]]] = {
     "fixed_powers": _powers,
     "argmax_as_reductions": _searches,
     "gather_as_selects": _selects,
-    "unrolled_turns": _turns,
-    "scan_turns": _recurrences,
+    "unrolled_iterations": _iterations,
+    "scan_iterations": _recurrences,
     "transposed_factor": _left_factors,
     "toeplitz_as_convolution": _toeplitz,
     "banded_solve": _tridiagonal,
     "sort_network": _short_sorts,
 }
-RISING = {"select_fraction", "select_fraction_reading", "stencil_as_convolution", "argmax_as_reductions", "scan_turns",
+RISING = {"select_fraction", "select_fraction_reading", "stencil_as_convolution", "argmax_as_reductions",
+          "scan_iterations",
           "transposed_factor", "toeplitz_as_convolution", "banded_solve"}
 """What pays from a size on, not up to one."""
 NEVER = {"select_fraction": 1.0, "select_fraction_reading": 1.0}

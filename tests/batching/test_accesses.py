@@ -1,4 +1,4 @@
-"""Windows that are said to be apart never meet: every turn against every other."""
+"""Windows that are said to be apart never meet: every iteration against every other."""
 import random
 from itertools import product
 
@@ -16,7 +16,7 @@ def window(r, dimensions):
 
 
 def meet(first, one, second, other):
-    """Whether the window of a turn has a place in common with one of another; None may start anywhere."""
+    """Whether the window of an iteration has a place in common with one of another; None may start anywhere."""
     for a, n, b, m in zip(first.starts, first.sizes, second.starts, second.sizes, strict=True):
         if a is not None and b is not None:
             x, y = a.offset + a.step * one, b.offset + b.step * other

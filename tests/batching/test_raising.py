@@ -266,7 +266,7 @@ def test_special_values_are_passed_over_as_comparisons_do():
         check(greatest, (np.array(values),))
 
 
-def test_complex_numbers_that_are_added_in_each_turn_may_be_infinite_or_zero_of_either_sign():
+def test_complex_numbers_that_are_added_in_each_iteration_may_be_infinite_or_zero_of_either_sign():
     """XLA once made a product with 5 + 0i of the sum: NaN beside an infinity, and no sign of zeros."""
     def added(x, c):
         return jax.lax.fori_loop(0, 5, lambda i, c: c + x, c)
@@ -287,7 +287,7 @@ def test_sums_of_floats_stay_loops_where_rounding_must_not_change():
     assert "stablehlo.while" not in check(branches, (X,), allow=())
 
 
-def test_big_turns_stay_turns():
+def test_big_iterations_stay_iterations():
     big = RNG.normal(size=(4, 200_000))
 
     def program(a):
@@ -297,7 +297,7 @@ def test_big_turns_stay_turns():
     assert "stablehlo.while" in check(program, (np.repeat(big, 3, 0),))
 
 
-def test_counters_of_few_bits_that_take_more_turns_than_they_hold():
+def test_counters_of_few_bits_that_take_more_iterations_than_they_hold():
     def program(x):
         return jax.lax.fori_loop(jnp.int8(-128), jnp.int8(127), lambda i, y: y.at[i.astype(int) + 128].set(2.0 * i), x)
     compiled = reactant.jit(program)

@@ -136,9 +136,9 @@ def plain(x):
 @pytest.mark.parametrize(("function", "make", "read", "untouched"), PROGRAMS)
 def test_only_what_is_read_is_passed(function, make, read, untouched):
     compiled, ours, numpys = reactant.jit(function, frontend="numpy"), make(), make()
-    for turn in range(3):
+    for iteration in range(3):
         found, wanted = compiled(ours), function(numpys)
-        assert plain([found, ours]) == plain([wanted, numpys]), turn
+        assert plain([found, ours]) == plain([wanted, numpys]), iteration
         if function is by_key:
             ours["field4"] = numpys["field4"] = np.ones((3, 4))
             for each in (ours, numpys):

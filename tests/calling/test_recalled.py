@@ -76,9 +76,10 @@ def test_all_that_a_program_gives_comes_out_of_the_cache(tmp_path):
 
 def test_what_a_program_out_of_the_cache_does_besides(tmp_path):
     told = {**os.environ, "REACTANT_CACHE": str(tmp_path / "cache")}
-    for turn in ("first", "again"):
-        done = subprocess.run([sys.executable, run_recalled.__file__, turn], env=told, capture_output=True, text=True)
-        assert done.stdout == "done\n", (turn, done.stdout[-3000:], done.stderr[-1000:])
+    for iteration in ("first", "again"):
+        done = subprocess.run([sys.executable, run_recalled.__file__, iteration], env=told, capture_output=True,
+                              text=True)
+        assert done.stdout == "done\n", (iteration, done.stdout[-3000:], done.stderr[-1000:])
 
 
 ONE = {"one": ("def f(x):\n    return np.exp(x) * 2\n",),

@@ -18,14 +18,14 @@ def received(mesh, grid, extent, needed, cyclic):
     owned = grid.owned(extent)
     got = [{i: i for i in range(max(owned.low[d], needed.low[d]), min(owned.high[d], needed.high[d]))}
            for d in range(mesh.devices)]
-    for turn in rounds(mesh, grid, extent, needed, cyclic, owned):
-        pairs = turn.pairs()
+    for iteration in rounds(mesh, grid, extent, needed, cyclic, owned):
+        pairs = iteration.pairs()
         assert len({s for s, _ in pairs}) == len({d for _, d in pairs}) == len(pairs)
         for source, target in pairs:
-            first, n = turn.first[target], turn.length[target]
+            first, n = iteration.first[target], iteration.length[target]
             assert owned.low[source] <= first and first + n <= owned.high[source]
-            assert (source == target) == (turn.hop == 0)
-            got[target].update({turn.target[target] + k: first + k for k in range(n)})
+            assert (source == target) == (iteration.hop == 0)
+            got[target].update({iteration.target[target] + k: first + k for k in range(n)})
     return got
 
 

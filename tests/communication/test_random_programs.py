@@ -211,7 +211,7 @@ class Maker:
         return f"np.abs({other}.real).ravel()[:{many}].astype(int) % {max(n, 1)}"
 
     def looked_up(self):
-        """What is at places that only the run knows, of one dimension, of two, or row by row."""
+        """What is at places only known at run time, of one dimension, of two, or row by row."""
         name = self.var(1)
         x = self.known[name]
         d, n = self.int(0, x.ndim - 1), x.shape

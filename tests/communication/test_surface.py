@@ -337,12 +337,12 @@ def test_what_is_printed_is_printed_once(capfd):
 
     def program(u):
         for k in range(3):
-            print("turn", k, u.sum() > 0)
+            print("iteration", k, u.sum() > 0)
             u *= 2
         return u
 
     assert_like(reactant.jit(program)(*on(mesh, ("x",), u)), u * 8)
-    assert capfd.readouterr().out == "turn 0 True\nturn 1 True\nturn 2 True\n"
+    assert capfd.readouterr().out == "iteration 0 True\niteration 1 True\niteration 2 True\n"
 
 
 def test_other_placements_of_jax():

@@ -6,7 +6,7 @@ import pytest
 from reactant.demos.measure import geometric_mean, interleaved, largest_difference
 
 
-def test_functions_take_turns_on_fresh_copies():
+def test_functions_take_iterations_on_fresh_copies():
     seen = []
 
     def recorder(name):

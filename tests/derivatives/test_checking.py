@@ -9,9 +9,9 @@ import reactant
 X = np.linspace(-0.9, 1.3, 6)
 
 
-def looping(x, turns):
+def looping(x, iterations):
     y, k = x.copy(), 0
-    while y.sum() > 0.1 and k < turns:
+    while y.sum() > 0.1 and k < iterations:
         y *= 0.9 * np.cos(y)
         if y[0] < 0.3:
             y[1:] += 0.01 * y[:-1]

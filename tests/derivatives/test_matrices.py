@@ -75,11 +75,11 @@ def test_there_is_no_loop_over_columns():
         assert loops(reactant.jacobian(smooth, mode=mode), X) == 0
     assert loops(reactant.hessian(lambda x: smooth(x).sum()), X) == 0
 
-    def turns(x, n):
+    def iterations(x, n):
         for i in range(n):
             x = np.sin(x) * x[i % 6]
         return x
-    assert loops(reactant.jacobian(turns, mode="forward"), X, 100) == 1
+    assert loops(reactant.jacobian(iterations, mode="forward"), X, 100) == 1
 
 
 def test_constants_are_computed_once():

@@ -13,11 +13,11 @@ X = np.arange(3.0)
 
 class Network:
     def __init__(self):
-        self.weight, self.turns, self.activation = np.full((3, 2), 0.3), 2, np.tanh
+        self.weight, self.iterations, self.activation = np.full((3, 2), 0.3), 2, np.tanh
         self.name, self.rate, self.sizes, self.bias = "network", 0.5, [3, 2], None
 
     def loss(self, x):
-        for _ in range(self.turns):
+        for _ in range(self.iterations):
             x = self.activation(x @ self.weight) @ self.weight.T
         return np.sum(x * self.rate)
 
@@ -40,7 +40,7 @@ def test_constant_parts_have_no_derivative():
     network, x = Network(), np.ones((4, 3))
     gradient = reactant.grad(loss)(network, x)
     assert type(gradient) is Network and gradient.sizes == [None, None]
-    assert gradient.name is gradient.activation is gradient.turns is gradient.bias is None
+    assert gradient.name is gradient.activation is gradient.iterations is gradient.bias is None
     step = 1e-6
     moved = Network()
     moved.weight = network.weight + step

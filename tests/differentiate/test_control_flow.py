@@ -63,7 +63,7 @@ def swapping(x, y):
 
 
 def counting(x, w):
-    """The index as a number, and a sum over turns."""
+    """The index as a number, and a sum over iterations."""
     def step(i, total):
         return [ops.add(total, ops.multiply(ops.power(x, ops.splat(2, x)), ops.broadcast_in_dim(
             ops.convert(i, np.float64), (4,), ())))]
@@ -80,7 +80,7 @@ def unchanged(x, w):
 
 
 def ending_early(x, w):
-    """At most 6 turns, while the sum is below a limit."""
+    """At most 6 iterations, while the sum is below a limit."""
     def going(i, v):
         return ops.and_(ops.compare(i, 6, "LT"), ops.compare(ops.reduce(v, 0, (0,), "add"), 30, "LT"))
     return ops.while_([ops.constant(0, np.int64), x], going,
@@ -88,7 +88,7 @@ def ending_early(x, w):
 
 
 def until_small(x, w):
-    """As many turns as it takes; nothing bounds them."""
+    """As many iterations as it takes; nothing bounds them."""
     def going(i, v):
         return ops.compare(ops.reduce(ops.multiply(v, v), 0, (0,), "add"), 0.2, "GT")
     return ops.while_([ops.constant(0, np.int64), x], going,
@@ -97,11 +97,11 @@ def until_small(x, w):
 
 def so_many(x, w, n):
     """A trip count that is an argument, and a carried array that no derivative needs."""
-    def turn(i, v, seen):
+    def iteration(i, v, seen):
         return [ops.add(i, 1), ops.sine(ops.multiply(v, w)),
                 ops.dynamic_update_slice(seen, ops.reshape(ops.reduce(v, 0, (0,), "add"), (1,)), [i])]
     return ops.while_([ops.constant(0, np.int64), x, ops.constant(0.0, np.float64, (500,))],
-                      lambda i, *_: ops.compare(i, n, "LT"), turn)[1:]
+                      lambda i, *_: ops.compare(i, n, "LT"), iteration)[1:]
 
 
 def nested_until(x, w):
@@ -113,15 +113,15 @@ def nested_until(x, w):
 
 def dear_branch(x, w, p):
     """A product in a branch in a loop: kept, not computed again."""
-    def turn(i, v):
+    def iteration(i, v):
         def product():
             a = ops.dot_general(v, ops.broadcast_in_dim(w, (4, 4), (0,)), contracting_dims=([0], [0]))
             return [ops.multiply(ops.sine(a), a)]
         return ops.if_(ops.compare(ops.add(i, p), 2, "LT"), product, lambda: [ops.multiply(v, v)], [v.type])
-    return counted(4, [x], turn)
+    return counted(4, [x], iteration)
 
 
-def no_turn(x, w):
+def no_iteration(x, w):
     return counted(0, [x], lambda i, v: [ops.multiply(v, w)])
 
 
@@ -132,7 +132,8 @@ CASES = {
     **{f"nested_if_{n}": (nested_branch, X, Y, np.array(n)) for n in (-1, 1, 7)},
     "powers": (powers, X, Y), "recurrence": (recurrence, RNG.uniform(0.3, 1.5, 6)), "nested": (nested_loops, X, Y),
     "branch_in_loop": (branch_in_loop, X, Y), "swapping": (swapping, X, Y), "counting": (counting, X, Y),
-    "loop_in_branch": (loop_in_branch, X, Y, np.array(1)), "unchanged": (unchanged, X, Y), "no_turn": (no_turn, X, Y),
+    "loop_in_branch": (loop_in_branch, X, Y, np.array(1)), "unchanged": (unchanged, X, Y),
+         "no_iteration": (no_iteration, X, Y),
     "ending_early": (ending_early, X, Y), "until_small": (until_small, X, Y), "nested_until": (nested_until, X, Y),
     **{f"so_many_{n}": (so_many, X, Y, np.array(n)) for n in (0, 1, 2, 63, 64, 65, 200)},
     "dear_branch": (dear_branch, X, Y, np.array(0)),
@@ -162,7 +163,7 @@ def buffers(module):
 def test_a_recurrence_keeps_elements_not_arrays():
     x = np.ones(6)
     made = buffers(vjp(module_of(recurrence, [x]), [0], [0]))
-    assert made[0] == [(), (5, 1), (6,)]           # the counter, one element a turn, the array itself
+    assert made[0] == [(), (5, 1), (6,)]           # the counter, one element an iteration, the array itself
 
 
 def test_a_linear_loop_keeps_nothing():

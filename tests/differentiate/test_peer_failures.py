@@ -17,15 +17,15 @@ WEIGHTS = np.arange(1, 7, dtype=np.float32)
 
 
 def recurrence(x):
-    """Non-linear turns, every state used."""
+    """Non-linear iterations, every state used."""
     last, seen = lax.scan(lambda c, w: (jnp.tanh(c * w + c), jnp.sin(c) * w), x, jnp.asarray(WEIGHTS))
     return jnp.sum(last ** 2) + jnp.sum(seen)
 
 
 def recomputed(x):
-    """`recurrence` with every turn computed again in the reverse sweep."""
-    turn = jax.checkpoint(lambda c, w: (jnp.tanh(c * w + c), jnp.sin(c) * w))
-    last, seen = lax.scan(turn, x, jnp.asarray(WEIGHTS))
+    """`recurrence` with every iteration computed again in the reverse sweep."""
+    iteration = jax.checkpoint(lambda c, w: (jnp.tanh(c * w + c), jnp.sin(c) * w))
+    last, seen = lax.scan(iteration, x, jnp.asarray(WEIGHTS))
     return jnp.sum(last ** 2) + jnp.sum(seen)
 
 
@@ -83,13 +83,13 @@ def test_gradient(name):
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5 * float(np.abs(expected).max()))
 
 
-@pytest.mark.parametrize("turns", [0, 7])
-def test_loops_whose_number_of_turns_is_an_argument(turns):
+@pytest.mark.parametrize("iterations", [0, 7])
+def test_loops_whose_number_of_iterations_is_an_argument(iterations):
     def function(x, n):
         return jnp.sum(lax.fori_loop(0, n, lambda i, v: jnp.sin(v) * x + v, x))
     x = jnp.asarray(X)
-    expected = jax.grad(lambda x: function(x, turns))(x)            # unrolled counts: jax differentiates those
-    found = reactant.jit(lambda x, n: reactant.grad(function)(x, n))(x, jnp.asarray(turns))
+    expected = jax.grad(lambda x: function(x, iterations))(x)            # unrolled counts: jax differentiates those
+    found = reactant.jit(lambda x, n: reactant.grad(function)(x, n))(x, jnp.asarray(iterations))
     np.testing.assert_allclose(found, expected, rtol=2e-5)
 
 
@@ -104,7 +104,7 @@ def test_forward_mode_of_complex_products_and_loops():
         np.testing.assert_allclose(mine, theirs, rtol=2e-4)
 
 
-def test_recomputed_turns_have_the_gradients_of_kept_ones():
+def test_recomputed_iterations_have_the_gradients_of_kept_ones():
     x = jnp.asarray(X)
     np.testing.assert_allclose(reactant.grad(recomputed)(x), reactant.grad(recurrence)(x), rtol=5e-6)    # in 32 bits
 

@@ -124,9 +124,9 @@ def test_points_that_were_wrong():
     np.testing.assert_allclose(value, [each[1] for each in known.values()], rtol=1e-9)
     np.testing.assert_allclose(second, [each[2] for each in known.values()], rtol=1e-7, atol=1e-12)
     z = np.array([complex(2.0, 0.0), complex(2.0, -0.0), complex(0.5, 0.0), complex(0.5, -0.0)])
-    for function, turn in ((np.arccosh, 1.0), (np.arccos, [-1j, 1j, -1j, 1j])):
+    for function, iteration in ((np.arccosh, 1.0), (np.arccos, [-1j, 1j, -1j, 1j])):
         swept = reactant.vjp(function, z)[1](np.ones_like(z))[0]
-        np.testing.assert_allclose(swept, turn * np.array([1, 1, -2j, 2j]) / np.sqrt(3), atol=1e-15)
+        np.testing.assert_allclose(swept, iteration * np.array([1, 1, -2j, 2j]) / np.sqrt(3), atol=1e-15)
 
 
 def test_norms_at_zero():

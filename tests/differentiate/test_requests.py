@@ -109,8 +109,8 @@ def test_each_request_looks_at_its_own_function(monkeypatch):
 
     @reactant.jit
     def descent(x):
-        for turn in range(30):
-            x = x - 0.1 * reactant.grad(lambda y, turn=turn: np.sum(np.sin(y) ** turn))(x)
+        for iteration in range(30):
+            x = x - 0.1 * reactant.grad(lambda y, iteration=iteration: np.sum(np.sin(y) ** iteration))(x)
         return x
     descent(X)
     assert len(looked_at) == 30 and max(looked_at) < 30

@@ -160,7 +160,7 @@ family("orientation", ORIENTATION, {
 family("orientation", ORIENTATION, {
     "barycentric": lambda ax, ay, bx, by, cx, cy:
         ((by - cy) * (ax - cx) + (cx - bx) * (ay - cy)) / ((bx - ax) * (bx - ax) + (by - ay) * (by - ay)),
-    "turns": lambda ax, ay, bx, by, cx, cy: np.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax)),
+    "iterations": lambda ax, ay, bx, by, cx, cy: np.sign((bx - ax) * (cy - ay) - (by - ay) * (cx - ax)),
     "inside": lambda ax, ay, bx, by, cx, cy: ((bx - ax) * (cy - ay) >= (by - ay) * (cx - ax))
         & ((cx - bx) * (ay - by) >= (cy - by) * (ax - bx)),
     "crossing": lambda ax, ay, bx, by, cx, cy: np.where(ay != by, (cy - ay) * (bx - ax) / (by - ay) + ax > cx, False),

@@ -71,7 +71,7 @@ def test_what_a_staged_loop_cannot_follow_is_refused():
         reactant.jit(replaces)(X)
 
 
-def none_after_each_turn(x, given):
+def none_after_each_iteration(x, given):
     held = 1 if given[0] else None
     for _ in range(100):
         for _row in x[:3]:
@@ -81,8 +81,8 @@ def none_after_each_turn(x, given):
     return held, x
 
 
-def test_what_is_none_after_a_turn():
-    check(none_after_each_turn, X, np.array([True, True]))
+def test_what_is_none_after_a_iteration():
+    check(none_after_each_iteration, X, np.array([True, True]))
 
 
 def without_end(x):

@@ -29,7 +29,7 @@ def differences(x):
     return gradient, f.calls
 
 
-def many_turns(x):
+def many_iterations(x):
     f = counted(np.sum)
     for _ in range(300):
         x = x - 1e-4 * f(x)
@@ -102,7 +102,7 @@ def methods_with_a_cache(x):
     return total, sack.best(3, 5)
 
 
-@pytest.mark.parametrize("program", [differences, many_turns, in_branches, of_a_class, cached,
+@pytest.mark.parametrize("program", [differences, many_iterations, in_branches, of_a_class, cached,
                                      methods_with_a_cache],
                          ids=lambda p: p.__name__)
 def test_what_is_counted(program):

@@ -1,4 +1,5 @@
-"""Programs that raise: a loop behind a failed check comes to an end, and variables may be bound by earlier turns."""
+"""Programs that raise: a loop behind a failed check comes to an end, and variables may be bound by earlier
+iterations."""
 import numpy as np
 import pytest
 
@@ -19,8 +20,8 @@ def halve(x, tolerance):
 def descend(x, step):
     if not step > 0:
         raise AssertionError
-    turns = 0
-    while x[0] > -1.0 and turns >= 0:
+    iterations = 0
+    while x[0] > -1.0 and iterations >= 0:
         x = x - step
     return x
 
@@ -36,7 +37,7 @@ def inside_branches(x, tolerance):
     return 0.0
 
 
-def in_the_same_turn(x, tolerance):
+def in_the_same_iteration(x, tolerance):
     for i in range(len(x)):
         if x[i] < 0:
             raise ValueError("negative")
@@ -47,7 +48,7 @@ def in_the_same_turn(x, tolerance):
     return x
 
 
-def in_a_turn_before(x, tolerance):
+def in_a_iteration_before(x, tolerance):
     s = 1.0
     for i in range(len(x)):
         if x[i] < 0:
@@ -60,7 +61,7 @@ def in_a_turn_before(x, tolerance):
     return s
 
 
-def so_many_turns(x, tolerance):
+def so_many_iterations(x, tolerance):
     n = int(x[0])
     if n > 100:
         raise ValueError("too many")
@@ -74,9 +75,9 @@ def so_many_turns(x, tolerance):
     (halve, (np.ones(3), 1e-3), (np.ones(3), -1.0)),
     (descend, (np.ones(3), 0.3), (np.ones(3), -1.0)),
     (inside_branches, (np.ones(2), 0.1), (np.ones(2), -1.0)),
-    (in_the_same_turn, (np.arange(12.0), 1.0), (np.arange(12.0) - 3, 1.0)),
-    (in_a_turn_before, (np.ones(30), 1.0), (np.r_[np.ones(5), -1.0, np.zeros(20)], 1.0)),
-    (so_many_turns, (np.array([20.0]), 1.0), (np.array([1e15]), 1.0)),
+    (in_the_same_iteration, (np.arange(12.0), 1.0), (np.arange(12.0) - 3, 1.0)),
+    (in_a_iteration_before, (np.ones(30), 1.0), (np.r_[np.ones(5), -1.0, np.zeros(20)], 1.0)),
+    (so_many_iterations, (np.array([20.0]), 1.0), (np.array([1e15]), 1.0)),
 ])
 def test_a_failed_check_ends_the_loops_behind_it(program, good, bad):
     check(program, *good)
@@ -135,7 +136,7 @@ def stepped(x):
     return e, i
 
 
-def from_the_second_turn_on(x):
+def from_the_second_iteration_on(x):
     k = 0
     while k < x[-3]:
         if k > 0:
@@ -155,16 +156,16 @@ def read_in_a_choice(x):
 
 
 @pytest.mark.parametrize("program", [last_positive, last_positive_by_while, stepped, read_in_a_choice,
-                                     from_the_second_turn_on])
+                                     from_the_second_iteration_on])
 @pytest.mark.parametrize("options", [{}, {"unroll_limit": 0}])
-def test_values_of_earlier_turns(program, options):
+def test_values_of_earlier_iterations(program, options):
     x = np.array([1.0, -2.0, -3.0, 4.0, -5.0, 6.0, 7.0, -8.0, 5.0])
     check(program, x, **options)
 
 
 @pytest.mark.parametrize("program", [last_positive, last_positive_by_while, read_in_a_choice])
 @pytest.mark.parametrize("options", [{}, {"unroll_limit": 0}])
-def test_values_that_no_turn_has_bound(program, options):
+def test_values_that_no_iteration_has_bound(program, options):
     with pytest.raises(UnboundLocalError, match="'last'|'seen'|'name'"):
         reactant.jit(program, **options)(np.array([-1.0, 2.0, -3.0, 4.0, -5.0, 6.0, 3.0]))
 
@@ -181,13 +182,13 @@ def of_a_branch(x):
     return x
 
 
-def of_a_turn(x):
+def of_a_iteration(x):
     for i in range(400):
         if x[i % len(x)] < 0:
             raise ValueError("negative", i, x[i % len(x)])
 
 
-def of_the_first_turn_of_two_loops(x):
+def of_the_first_iteration_of_two_loops(x):
     for i in range(40):
         for j in range(len(x)):
             if x[j] < -i:
@@ -219,7 +220,7 @@ def of_every_run(x):
     raise ValueError(f"sum {x.sum()}")
 
 
-@pytest.mark.parametrize("program", [of_a_branch, of_a_turn, of_the_first_turn_of_two_loops, of_an_assertion,
+@pytest.mark.parametrize("program", [of_a_branch, of_a_iteration, of_the_first_iteration_of_two_loops, of_an_assertion,
                                      of_a_while, of_the_first_check, of_every_run])
 def test_exceptions_tell_values_of_the_run(program):
     compiled = reactant.jit(program)
@@ -307,8 +308,8 @@ def raising_body_with_handler(x, n):
 
 @pytest.mark.parametrize("program", [raising_body, raising_body_with_handler])
 @pytest.mark.parametrize("n", [-1, 0, 2])
-def test_a_body_raises_where_a_turn_comes_to_it(program, n):
-    """Loops of no turn raised what their bodies would have raised."""
+def test_a_body_raises_where_a_iteration_comes_to_it(program, n):
+    """Loops of no iteration raised what their bodies would have raised."""
     check(program, np.arange(6.0), np.int64(n))
 
 

@@ -1,4 +1,4 @@
-"""Lists that an `if` outside of loops appends to, or takes from, where the run decides."""
+"""Lists that an `if` outside of loops appends to, or takes from, where run-time values decide."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -165,14 +165,14 @@ class Lift:
             return "move"
         if self.wanted.any():
             self.direction = -self.direction
-            return "turn"
+            return "iteration"
         return "idle"
 
 
 def lift(wanted, floor, steps):
     it = Lift(wanted)
     it.floor = floor
-    counts = {"open": 0, "move": 0, "turn": 0, "idle": 0}
+    counts = {"open": 0, "move": 0, "iteration": 0, "idle": 0}
     for _ in range(steps):
         counts[it.step()] += 1
     return counts, it.floor, len(it.served), sum(it.served)

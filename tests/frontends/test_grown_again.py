@@ -130,7 +130,8 @@ def inserted_and_searched(x, k):
     return c, len(out), sorted(out)[0]
 
 
-# ---- what a list's own length decides, in loops whose turns are known ----------------------------------------------
+# ---- what a list's own length decides, in loops whose iterations are known
+# ----------------------------------------------
 
 def filled_once(x, k):
     out, n = [x[0]], 0

@@ -26,11 +26,11 @@ def test_a_program_is_simplified_around_its_calls():
 
 
 def test_calls_run_where_they_stand():
-    """A call that raises may be all that a branch does; one in a loop runs in each turn, or in none."""
-    turns = []
+    """A call that raises may be all that a branch does; one in a loop runs in each iteration, or in none."""
+    iterations = []
 
     def note(a):
-        turns.append(float(a.sum()))
+        iterations.append(float(a.sum()))
         if a.sum() > 100:
             raise ValueError("too much")
         return np.ones(3)                       # float64, which jax takes for float32 here
@@ -44,16 +44,16 @@ def test_calls_run_where_they_stand():
         return jax.lax.fori_loop(0, n, lambda i, c: c + told(jnp.full(3, 200.0)), x)
 
     np.testing.assert_array_equal(guarded(jnp.ones(3), 0), 2 * np.ones(3))
-    assert not turns
+    assert not iterations
     np.testing.assert_array_equal(guarded(jnp.full(3, 20.0), 0), np.ones(3))
-    assert turns == [60]
+    assert iterations == [60]
     with pytest.raises(jax.errors.JaxRuntimeError, match="too much"):
         jax.block_until_ready(guarded(jnp.ones(3), 2))
 
     counted = reactant.jit(lambda x: jax.lax.fori_loop(0, 4, lambda i, c: c + told(c), x))
-    turns.clear()
+    iterations.clear()
     np.testing.assert_array_equal(counted(jnp.zeros(3)), 4 * np.ones(3))
-    assert turns == [0, 3, 6, 9]
+    assert iterations == [0, 3, 6, 9]
 
 
 def test_calls_of_several_programs_in_one():

@@ -1,5 +1,5 @@
-"""Lists, dicts, objects and arrays that loops and branches leave in several places are one after them, too; where only
-the run knows whether they are, changing one of them is refused."""
+"""Lists, dicts, objects and arrays that loops and branches leave in several places are one after them, too; where it is
+only known at run time whether they are, changing one of them is refused."""
 import numpy as np
 import pytest
 
@@ -8,7 +8,7 @@ from reactant.errors import ControlFlowError
 from tests.oracle import check
 
 X = np.linspace(0.0, 1.0, 300)
-TURNS = len(X)
+ITERATIONS = len(X)
 """Too many to be unrolled for another reason."""
 
 
@@ -19,7 +19,7 @@ class Thing:
 
 def dicts(x):
     before = {"t": 0.0}
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         now = {"t": np.sin(before["t"]) + x[i]}
         before = now
     before["t"] = 7.0
@@ -28,7 +28,7 @@ def dicts(x):
 
 def lists(x):
     before = [0.0]
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         now = [np.sin(before[0]) + x[i]]
         before = now
     before[0] = 7.0
@@ -37,7 +37,7 @@ def lists(x):
 
 def objects(x):
     before = Thing(0.0)
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         now = Thing(np.sin(before.v) + x[i])
         both = {"before": before, "now": now}
         before = now
@@ -47,7 +47,7 @@ def objects(x):
 
 def in_containers(x):
     state, thing = {"a": [0.0], "b": None}, Thing([0.0])
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         state["a"] = [np.sin(state["a"][0]) + x[i]]
         state["b"] = state["a"]
         thing.v = [thing.v[0] * 0.5 + x[i]]
@@ -59,7 +59,7 @@ def in_containers(x):
 
 def elements(x):
     total, found = 0.0, []
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         total = np.sin(total) + x[i]
         last = {"n": total}
         found.append(last)
@@ -69,7 +69,7 @@ def elements(x):
 
 def elements_of_two(x):
     total, first, second = 0.0, [], []
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         total = np.sin(total) + x[i]
         made = {"n": total}
         first.append((made, i, made))
@@ -80,7 +80,7 @@ def elements_of_two(x):
 
 def elements_twice(x):
     found = []
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         made = Thing(x[i])
         found.append(made)
         found.append(made)
@@ -88,10 +88,10 @@ def elements_twice(x):
     return [thing.v for thing in found]
 
 
-def elements_of_two_turns(x):
+def elements_of_two_iterations(x):
     now, found, other = {"t": 0.0}, [], []
     first = now
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         found.append(now)
         now = {"t": np.sin(now["t"]) + x[i]}
         other.append(now)
@@ -100,9 +100,9 @@ def elements_of_two_turns(x):
     return found, other, found[6] is other[5]
 
 
-def elements_of_some_turns(x):
+def elements_of_some_iterations(x):
     now, found = {"t": 0.0}, []
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         if i % 2:
             now = {"t": x[i]}
         found.append(now)
@@ -113,7 +113,7 @@ def elements_of_some_turns(x):
 def elements_handed_on(x):
     path, place = [], {"a": 0.0, "b": 0.0}
     first = place
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         path.append(place)
         place = {"a": place["a"] + x[i], "b": np.sin(place["b"]) + x[i]}
     path[0]["a"] = 5.0
@@ -123,13 +123,13 @@ def elements_handed_on(x):
 
 
 def test_elements_handed_on_are_rows_of_a_loop():
-    assert sum(reactant.jit(elements_handed_on).lower(X).operations().values()) < 10 * TURNS
+    assert sum(reactant.jit(elements_handed_on).lower(X).operations().values()) < 10 * ITERATIONS
     check(elements_handed_on, X)
 
 
 def arrays(x):
     place, thing, rows = {"at": x[:3].copy()}, Thing(x[:3].copy()), []
-    for _ in range(TURNS):
+    for _ in range(ITERATIONS):
         place["at"] = place["at"] + 1.0
         thing.v = thing.v * 0.5 + place["at"]
         rows.append((place["at"], thing.v, thing.v[1:]))
@@ -152,7 +152,7 @@ def nested_loops(x):
 
 def searched(x):
     best = now = Thing(-1.0)
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         now = Thing(np.sin(now.v) + x[i])
         if now.v > best.v:
             best = now
@@ -165,9 +165,9 @@ def best_so_far(x):
 
 
 @pytest.mark.parametrize("program", [
-    dicts, lists, objects, in_containers, elements, elements_of_two, elements_twice, elements_of_two_turns,
-    elements_of_some_turns, arrays, nested_loops, best_so_far])
-def test_what_the_last_turn_leaves_is_one(program):
+    dicts, lists, objects, in_containers, elements, elements_of_two, elements_twice, elements_of_two_iterations,
+    elements_of_some_iterations, arrays, nested_loops, best_so_far])
+def test_what_the_last_iteration_leaves_is_one(program):
     check(program, X)
 
 
@@ -222,14 +222,14 @@ def in_a_loop_that_may_not_run(x):
 
 
 def bound_to_what_it_holds(x):
-    tally, other, total, turns = [x[0]], [0.5], 0.0, 0
+    tally, other, total, iterations = [x[0]], [0.5], 0.0, 0
     while total < 100.0:
         total = total + tally[0] * 2.0
         for k in range(30):
             tally = other
             tally[0] += x[k]
-        turns += 1
-    return total, tally, other, turns
+        iterations += 1
+    return total, tally, other, iterations
 
 
 @pytest.mark.parametrize("program", [
@@ -248,7 +248,7 @@ def changes_the_best(x):
 
 def asks_for_the_best(x):
     best, now = {"t": -1.0}, {"t": 0.0}
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         now = {"t": np.sin(now["t"]) + x[i]}
         if now["t"] > best["t"]:
             best = now
@@ -257,5 +257,5 @@ def asks_for_the_best(x):
 
 @pytest.mark.parametrize("program", [changes_the_best, asks_for_the_best])
 def test_what_only_the_run_knows_is_refused(program):
-    with pytest.raises(ControlFlowError, match="only the run decides|known only at run time"):
+    with pytest.raises(ControlFlowError, match="only run-time values decide|known only at run time"):
         reactant.jit(program)(X)

@@ -121,7 +121,7 @@ def stacked(x, n):
 
 
 def test_stacks_in_loops():
-    """What leaving changed was lost after the first turn."""
+    """What leaving changed was lost after the first iteration."""
     agree(stacked, [(X, np.array([n])) for n in (1, 2, 5)])
 
 
@@ -152,5 +152,6 @@ def swallowed(x):
 
 
 def test_exceptions_of_the_run_that_a_stack_may_end_are_refused():
-    with pytest.raises(ReactantError, match="Only the run knows whether an exception is raised inside this `with`"):
+    with pytest.raises(ReactantError, match="It is only known at run time whether an exception is raised inside this "
+                                            "`with`"):
         reactant.jit(swallowed)(X)

@@ -119,7 +119,7 @@ def test_programs(program):
 
 @pytest.mark.parametrize("program", [pairs, normalised, weighted, matrices], ids=lambda f: f.__name__)
 def test_loops_stay_loops(program):
-    """40 times 40 turns were unrolled: 40 s."""
+    """40 times 40 iterations were unrolled: 40 s."""
     assert "stablehlo.while" in reactant.code_hlo(program, POINTS, optimize=False)
 
 

@@ -368,7 +368,7 @@ def written_afterwards(x):
     return len(states)
 
 
-def test_lengths_that_the_turns_tell_are_known():
+def test_lengths_that_the_iterations_tell_are_known():
     agree(last_ones, [(np.linspace(1, 2, 3),)])
 
 

@@ -23,9 +23,9 @@ class Simulation:
         self.history.append(self.x.copy())
         self.norms.append(np.abs(self.x).max())
 
-    def log(self, x, turn):
+    def log(self, x, iteration):
         self.history.append(x)
-        self.norms.append(turn)
+        self.norms.append(iteration)
 
 
 # ---- lists in attributes, dicts, closures and arguments ----------------------------------------------------------
@@ -188,8 +188,8 @@ def test_lists_that_grow_and_are_read_stay_in_a_loop(program):
 def test_lists_of_arguments_grow_in_a_loop():
     compiled = agree(of_the_caller, [(Simulation(START), 150)])
     simulation = Simulation(START)
-    for turns in (100, 200):
-        assert compiled(simulation, 100) == turns
+    for iterations in (100, 200):
+        assert compiled(simulation, 100) == iterations
     lowered = reactant.jit(of_the_caller).lower(Simulation(START), 150)
     assert lowered.operations()["stablehlo.while"] == 1
 
@@ -249,7 +249,7 @@ def changed_otherwise(x, n):
     return np.array(states)
 
 
-def element_kept_for_the_next_turn(x, n):
+def element_kept_for_the_next_iteration(x, n):
     states, before = [x], x
     for _ in range(n):
         states.append(states[-1] * 0.5 + before)
@@ -259,7 +259,7 @@ def element_kept_for_the_next_turn(x, n):
 
 @pytest.mark.parametrize("program", [
     known_by_two_names, gets_another_name, element_written_in_place, first_element_written_by_its_name,
-    element_kept_and_written, changed_otherwise, element_kept_for_the_next_turn])
+    element_kept_and_written, changed_otherwise, element_kept_for_the_next_iteration])
 def test_lists_of_which_more_is_known_than_their_elements(program):
     agree(program, [(START, 9)])
 
@@ -293,14 +293,14 @@ def test_a_list_of_two_places_under_a_condition_is_refused():
         reactant.jit(program)(copy.deepcopy(START), 20)
 
 
-def quasi_newton(x, turns):
+def quasi_newton(x, iterations):
     """L-BFGS: the two loops over the last few steps, the newest first and then last."""
     def slope(x):
         return np.array([4 * x[0] ** 3 + x[1], x[0] + 2 * x[1], 2 * x[2] - x[0]])
 
     steps, changes = [], []
     g = slope(x)
-    for _ in range(turns):
+    for _ in range(iterations):
         if np.abs(g).max() < 1e-9:
             break
         q, factors = g.copy(), []
@@ -334,6 +334,6 @@ def weights_beside_a_list(x, weights):
 
 
 def test_lists_beside_lists_that_grow():
-    agree(quasi_newton, [(np.array([1.0, -0.5, 2.0]), turns) for turns in (0, 2, 30)])
+    agree(quasi_newton, [(np.array([1.0, -0.5, 2.0]), iterations) for iterations in (0, 2, 30)])
     agree(weights_beside_a_list, [(np.array([1.0, -1.0, 2.0, 3.0, 0.5, 4.0]), weights)
                                   for weights in ([], [0.5, 0.25], (1.0, 2.0, 3.0), list(range(1, 9)))])

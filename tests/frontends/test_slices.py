@@ -1,4 +1,4 @@
-"""Slices that the run chooses, or that loops move, against plain Python."""
+"""Slices that run-time values choose, or that loops move, against plain Python."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Texts that hold values of the run: what looks into them, or finds something by them, needs them while tracing."""
+"""Texts that hold run-time values: what looks into them, or finds something by them, needs them while tracing."""
 from __future__ import annotations
 
 import numpy as np
@@ -9,20 +9,20 @@ from reactant.errors import ConcreteValueNeeded
 from tests.oracle import check
 
 X = np.random.default_rng(0).normal(size=400)
-TURNS = 300
+ITERATIONS = 300
 """Too many to be unrolled for another reason."""
 
 
 def part_of_a_text(x):
     weights, total = {"1": .5, "2": .25}, 0.
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         total = total * weights.get(str(i)[0], 1.) + x[i]
     return total
 
 
 def letters(x):
     total = 0.
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         for c in str(i):
             total += x[i] * (c == "1")
         total += x[i] * len(list(f"{i:x}")) - ord(str(i % 7))
@@ -31,14 +31,14 @@ def letters(x):
 
 def order(x):
     total = 0.
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         if str(i) < "2":
             total += np.sin(x[i])
     return total
 
 
 def keys(x):
-    held, total = {f"k{i}": x[i] for i in range(TURNS)}, 0.
+    held, total = {f"k{i}": x[i] for i in range(ITERATIONS)}, 0.
     for i in range(100):
         total = total * .5 + np.sin(held.pop(f"k{i}")) * held[f"k{i + 100}"]
         held[f"new{i % 3}"] = total
@@ -47,7 +47,7 @@ def keys(x):
 
 def members(x):
     found, total = {"a3", "a7"}, 0.
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         if f"a{i}" in found:
             total += x[i]
             found.discard(f"a{i}")
@@ -66,7 +66,7 @@ def attributes(x):
         a3 = 2.
 
     held, total = Held(), 0.
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         if hasattr(held, f"a{i}"):
             total += getattr(held, f"a{i}") * x[i]
         total = np.sin(total) + getattr(held, f"b{i}", .1) * x[i]

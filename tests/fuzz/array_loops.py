@@ -133,7 +133,7 @@ class ArrayLoops(straight.Program):
                                kind)
             stop = ops.minimum(some, stop)
 
-        def turn(i, *carried):
+        def iteration(i, *carried):
             places = [ops.convert(i, "int32")]
             places += [ops.subtract(self.pick((3, 5, 8)), places[0]), ops.add(places[0], self.pick((1, 2, -1))),
                        ops.multiply(places[0], self.pick((2, 3)))]
@@ -158,7 +158,7 @@ class ArrayLoops(straight.Program):
 
         step_kind = "LT" if step > 0 else "GT"
         results = ops.while_([ops.constant(start, kind), *inits, *extra],
-                             lambda i, *_: ops.compare(i, stop, step_kind), turn)
+                             lambda i, *_: ops.compare(i, stop, step_kind), iteration)
         self.values += results[2:1 + len(inits)]
         for made in results[1 + len(inits):]:
             back = ops.real(made) if dtype_of(made).kind == "c" else \

@@ -1,6 +1,6 @@
-"""Random programs over lists of objects and lists of lists of which the run picks one: attributes are set by several
-names, under conditions and in loops, names are bound anew, objects change places, lists grow, and what is one object in
-Python has to be one."""
+"""Random programs over lists of objects and lists of lists of which run-time values pick one: attributes are set by
+several names, under conditions and in loops, names are bound anew, objects change places, lists grow, and what is one
+object in Python has to be one."""
 from __future__ import annotations
 
 import random
@@ -36,7 +36,7 @@ class Writer:
 
     def __init__(self, seed: int):
         self.random, self.lines = random.Random(seed), []
-        self.turns, self.depth = False, 0               # whether there is an `i`; statements around
+        self.iterations, self.depth = False, 0               # whether there is an `i`; statements around
         self.arrays = self.random.random() < 0.3
         self.known = self.random.random() < 0.3         # also places that are known
         self.taken = self.random.random() < 0.5         # also what expressions and branches take
@@ -46,7 +46,7 @@ class Writer:
 
     def place(self, many: int = 4) -> str:
         place = f"k[{self.random.randrange(4)}]" + ("" if many == 4 else f" % {many}")
-        if self.turns and self.random.random() < 0.4:
+        if self.iterations and self.random.random() < 0.4:
             place = f"(k[{self.random.randrange(4)}] + i) % {many}"
         return str(self.random.randrange(many)) if self.known and self.random.random() < 0.4 else place
 
@@ -113,17 +113,17 @@ class Writer:
             self.lines.append(f"{indent}{self.simple()}")
             return
         self.depth += 1         # lists of what is said grow in no loop or branch
-        if kind < 0.87 or self.turns:
+        if kind < 0.87 or self.iterations:
             self.lines += [f"{indent}if {self.number()} > {self.any('0.3', '0.9', 'c')}:",
                            f"{indent}    {self.simple()}"]
             if self.random.random() < 0.4:
                 self.lines += [f"{indent}else:", f"{indent}    {self.simple()}"]
         else:
-            self.turns = True
+            self.iterations = True
             self.lines.append(f"{indent}for i in range({self.any('3', '7', '12')}):")
             for _ in range(self.random.randint(1, 3)):
                 self.statement(indent + "    ")
-            self.turns = False
+            self.iterations = False
         self.depth -= 1
 
     def program(self) -> str:

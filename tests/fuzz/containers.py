@@ -1,5 +1,5 @@
 """Random programs over lists, dicts and objects of arrays: bound anew, written, swapped, known by several names, in
-branches that are taken or not as an argument says or as the run decides, and in loops."""
+branches that are taken or not as an argument says or as run-time values decide, and in loops."""
 from __future__ import annotations
 
 import random

@@ -117,21 +117,21 @@ class Writer:
             lines = [f"if {self.test()}:", *_indented(self.block(depth, index))]
             return lines + (["else:", *_indented(self.block(depth, index))] if self.draw(st.booleans()) else [])
         body = _indented(self.block(depth, f"{name} % 4"))
-        turns = self.pick((2, 5, 12))
+        iterations = self.pick((2, 5, 12))
         if kind == 1:
-            return [f"for {name} in range({turns}):", *body]
+            return [f"for {name} in range({iterations}):", *body]
         if kind == 2:
-            return [f"for {name} in range({turns}):", *body, f"    if {self.test()}:", "        break"]
+            return [f"for {name} in range({iterations}):", *body, f"    if {self.test()}:", "        break"]
         if kind == 3:
             way = self.pick(("every=3", "'sqrt'"))
-            return [f"for {name} in reactant.checkpointed(range({turns}), {way}):", *body]
+            return [f"for {name} in reactant.checkpointed(range({iterations}), {way}):", *body]
         if kind == 4:
             return [f"{name} = 0", f"while {name} < n and {self.test()}:", *body, f"    {name} += 1"]
         if kind == 5:
             return [f"for {name} in range(n):", *body]
         if kind == 6:
             first = self.statement(f"{name} % 4")
-            return [f"for {name} in range({turns}):", f"    {first}", f"    if {self.test()}:", "        continue",
+            return [f"for {name} in range({iterations}):", f"    {first}", f"    if {self.test()}:", "        continue",
                     *body]
         size = f"s{depth}"      # nobody knows how often; tanh, since from infinity it would never end
         return [f"{name}, {size} = 0, 1 + np.tanh({self.array()}[0]) ** 2", f"while {size} > 0.3:", *body,
@@ -162,7 +162,7 @@ def function_of(source: str) -> Callable:
 
 @st.composite
 def programs(draw: Callable) -> str:
-    """The source of `program(x, n)`: x is an array of 4, n a number of turns."""
+    """The source of `program(x, n)`: x is an array of 4, n a number of iterations."""
     return Writer(draw).program()
 
 

@@ -28,7 +28,7 @@ class Loop:
         if self.second:
             inits.append(self.number(r.choice((0, 3))))
         return ops.while_(inits, lambda i, *_: ops.compare(i, stop, direction),
-                          lambda i, *carried: [ops.add(i, self.number(step)), *self.turn(i, list(carried))])
+                          lambda i, *carried: [ops.add(i, self.number(step)), *self.iteration(i, list(carried))])
 
     def number(self, k):
         return ops.constant(np.asarray(k).astype(self.kind))
@@ -70,7 +70,7 @@ class Loop:
             return r.choice(numbers)
         return ops.reshape(ops.dynamic_slice(r.choice((*arrays, self.read_only)), [self.place(i, k)], (1,)), ())
 
-    def turn(self, i, carried):
+    def iteration(self, i, carried):
         r = self.random
         k = carried.pop() if self.second else i
         arrays, numbers = carried[:len(self.arrays)], carried[len(self.arrays):]

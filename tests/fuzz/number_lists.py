@@ -1,5 +1,5 @@
 """Random programs over lists of numbers whose lengths depend on the run: grown, changed, sorted, bound anew, known by
-two names, in loops and branches that the run decides."""
+two names, in loops and branches that run-time values decide."""
 from __future__ import annotations
 
 import random

@@ -10,7 +10,7 @@ REBOUND = ("{0} = {0}[{mask}]", "{0} = {0}[{mask}]", "{0} = {0}[1:]", "{0} = {0}
            "m = {mask}\n{0} = {0}[m] + i", "m = {mask}\n{0}, {1} = {0}[m], {0}[~m]")
 CONDITIONS = ("s > 1", "n > 4", "i % 2 == 0", "total > {t}", "{0}.size > {t}", "{0}.sum() > {t}", "len({0}) < {t}")
 LOOPS = ("for i in range({most}):", "for i in range(n):", "for i in range(2):",
-         "{turns} = 0\nwhile {0}.size > {t} and {turns} < 9:\n    {turns} += 1",
+         "{iterations} = 0\nwhile {0}.size > {t} and {iterations} < 9:\n    {iterations} += 1",
          "for i in range({most}):\n    if not len({0}):\n        break")
 
 
@@ -56,7 +56,7 @@ class Program(run_time_sizes.Program):
     def loop(self, depth: int) -> list[str]:
         self.number += 1
         head = self.pick(LOOPS).format(self.pick(self.parts), most=self.pick((5, 8, 30)), t=self.pick((0, 1, 3)),
-                                       turns=f"w{self.number}")
+                                       iterations=f"w{self.number}")
         return [*head.split("\n"), *indented(self.block(depth, True))]
 
     def source(self) -> str:

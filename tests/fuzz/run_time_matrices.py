@@ -1,5 +1,5 @@
-"""Random programs over parts of matrices whose size only the run decides: blocks, rows and columns that masks select,
-reductions along each axis, products, and writes into all of them."""
+"""Random programs over parts of matrices whose size only run-time values decide: blocks, rows and columns that masks
+select, reductions along each axis, products, and writes into all of them."""
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""Random programs over parts of arrays whose size only the run decides: masks, slices with run-time bounds, parts of
-parts, copies, and writes into all of them."""
+"""Random programs over parts of arrays whose size only run-time values decide: masks, slices with run-time bounds,
+parts of parts, copies, and writes into all of them."""
 from __future__ import annotations
 
 import numpy as np

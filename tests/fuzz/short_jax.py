@@ -14,6 +14,7 @@ import numpy as np
 from tests.fuzz.short_jax_operations import (
     COMPLEX,
     ELEMENTS,
+    ITERATIONS,
     LOOPS,
     MOVES,
     PARTS,
@@ -21,7 +22,6 @@ from tests.fuzz.short_jax_operations import (
     SORTS,
     STRUCTURE,
     SUMS,
-    TURNS,
     WHOLE,
 )
 
@@ -32,7 +32,7 @@ INTEGERS = ("int32", "int32", "int8", "uint8", "uint32")
 
 GROUPS = {"structure": (STRUCTURE, 6), "products": (PRODUCTS, 4), "moves": (MOVES, 6), "sorts": (SORTS, 2),
           "sums": (SUMS, 4), "elements": (ELEMENTS, 6), "whole": (WHOLE, 2), "complex": (COMPLEX, 2),
-          "loops": (LOOPS, 3), "parts": (PARTS, 12), "turns": (TURNS, 5)}
+          "loops": (LOOPS, 3), "parts": (PARTS, 12), "iterations": (ITERATIONS, 5)}
 """Operations of each kind, and how often one is drawn."""
 TEMPLATES = {name: " ".join(text.split()).split(" ; ") for name, (text, _) in GROUPS.items()}
 HOLE = re.compile(r"\{([a-zA-Z])(\d?)\}")

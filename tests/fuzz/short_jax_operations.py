@@ -229,7 +229,7 @@ None], {m2}[None, None, :2, :3], (1, 1), 'VALID') ; lax.conv_general_dilated({h}
 lax.reduce_window(jnp.pad({v}, 1), 0.0, lax.add, (2,), (2,), 'VALID')
 """
 
-TURNS = """
+ITERATIONS = """
 lax.fori_loop(0, {v}.shape[0], lambda i, c: c.at[i].set({v}[i] + c[0]), {v2}) ; lax.fori_loop(0, 5, lambda i, c:
 lax.cond(i == 0, lambda a: a + 1, lambda a: a * 2, c), {f}) ; lax.fori_loop(0, {v}.shape[0], lambda i, c:
 jnp.maximum(c, {v}[i]), {v}[0]) ; lax.fori_loop(0, {i}.size, lambda n, c: c + {i}.ravel()[n], {i}.ravel()[0]) ;

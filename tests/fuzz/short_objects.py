@@ -1,5 +1,5 @@
 """Short random programs about Python's objects and protocols: one to three ingredients each (`object_parts`,
-`container_parts`, `protocol_parts`), under conditions and in loops that the run decides."""
+`container_parts`, `protocol_parts`), under conditions and in loops that run-time values decide."""
 from __future__ import annotations
 
 import re

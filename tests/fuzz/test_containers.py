@@ -11,7 +11,8 @@ from tests.fuzz.containers import Writer
 from tests.oracle import Endless, ending, module_of
 
 MOST_OPERATIONS = 10_000
-"""Above, XLA takes minutes and 20 GB: lists of which the run decides which is which, in loops that are unrolled."""
+"""Above, XLA takes minutes and 20 GB: lists of which run-time values decide which is which, in loops that are
+unrolled."""
 
 
 def compare(seed: int, directory) -> None:

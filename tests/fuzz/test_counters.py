@@ -1,5 +1,5 @@
-"""Random loops that count to limits of which only the run knows the value, as native code and plain: all comparisons of
-counters and limits, in conditions, choices, masks and places."""
+"""Random loops that count to limits of which only run-time values tell the value, as native code and plain: all
+comparisons of counters and limits, in conditions, choices, masks and places."""
 import linecache
 import random
 
@@ -46,9 +46,9 @@ def check(seed):
     for n in ([3, 1], [0, 5], [12, -4], [7, 2]):
         mine = np.random.default_rng(seed).uniform(-1.0, 1.0, (8, 60))
         theirs = mine.copy()
-        turns, total = function(mine, np.array(n))
+        iterations, total = function(mine, np.array(n))
         found = compiled(theirs, np.array(n))
-        assert found[0] == turns, text
+        assert found[0] == iterations, text
         np.testing.assert_allclose(found[1], total, rtol=1e-9, atol=1e-9, err_msg=text)
         np.testing.assert_allclose(theirs, mine, rtol=1e-9, atol=1e-9, err_msg=text)
 

@@ -1,4 +1,5 @@
-"""Programs over lists of numbers of which the run decides how long they are (`number_lists`): equal, or refused."""
+"""Programs over lists of numbers of which run-time values decide how long they are (`number_lists`): equal, or
+refused."""
 from __future__ import annotations
 
 import numpy as np

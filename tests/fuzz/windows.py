@@ -1,4 +1,4 @@
-"""Programs that loop over windows of arrays whose ends only the run knows."""
+"""Programs that loop over windows of arrays whose ends are only known at run time."""
 from __future__ import annotations
 
 import numpy as np

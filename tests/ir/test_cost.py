@@ -63,14 +63,14 @@ def test_estimate(text, flops, nbytes):
         assert cost.estimate(modules.parse(text)) == {"flops": flops, "bytes": nbytes}
 
 
-@pytest.mark.parametrize(("arguments", "turns"), [
+@pytest.mark.parametrize(("arguments", "iterations"), [
     ((0, 1, 7, "LT"), 7), ((0, 3, 7, "LT"), 3), ((7, 1, 7, "LT"), 0), ((0, 1, 7, "LE"), 8), ((7, -1, 0, "GT"), 7),
     ((7, -2, 0, "GE"), 4), ((0, 2, 6, "NE"), 3), ((0, 2, 7, "NE"), None), ((0, -1, 7, "LT"), None),
     ((0, 1, 7, "GT", True), 7), ((0, 1, 7, "EQ"), None),
 ])
-def test_trip_count(arguments, turns):
+def test_trip_count(arguments, iterations):
     with building():
         module = modules.parse(loop(*arguments))
         op = next(op for op in modules.walk(module) if op.name == "stablehlo.while")
         found = trips(op)
-        assert (found.most if found is not None and found.exact else None) == turns
+        assert (found.most if found is not None and found.exact else None) == iterations

@@ -8,9 +8,9 @@ from reactant.ir import hlo_text
 
 
 def program(x):
-    def turn(i, y):
+    def iteration(i, y):
         return jnp.where(i > 3, jnp.sin(y), y @ x)
-    return jax.lax.fori_loop(0, 10, turn, x), x[2:5] * 2
+    return jax.lax.fori_loop(0, 10, iteration, x), x[2:5] * 2
 
 
 @pytest.fixture(scope="module")

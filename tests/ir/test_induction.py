@@ -33,7 +33,7 @@ def analysed(analysis, *arguments, **keywords):
     return analysis(loop_of(module))
 
 
-def turns_in_python(start, bound, step, direction, most=50):
+def iterations_in_python(start, bound, step, direction, most=50):
     count, i = 0, start
     while count < most and HOLDS[direction](i, bound):
         i, count = i + step, count + 1
@@ -44,7 +44,7 @@ def turns_in_python(start, bound, step, direction, most=50):
 def test_trip_counts(direction):
     with building():
         for start, bound, step in itertools.product((-3, 0, 4), (-4, 0, 5, 9), (-2, -1, 1, 3)):
-            wanted = turns_in_python(start, bound, step, direction)
+            wanted = iterations_in_python(start, bound, step, direction)
             found = analysed(trips, start, bound, step, direction)
             if wanted < 50:
                 assert found == Trips(wanted, True), (start, bound, step)

@@ -153,7 +153,7 @@ class Writer:
         scope["floats"].append(self.kernel.if_(self.condition(scope), then, otherwise, types=("f64",)))
         self.depth -= 1
 
-    def _turn(self, scope, i, total):
+    def _iteration(self, scope, i, total):
         inner = self.statements({**scope, "ints": [*scope["ints"], i]}, self.random.randint(0, 1))
         value = self.number(inner)
         kind = self.random.randrange(4)
@@ -169,19 +169,19 @@ class Writer:
         self.depth += 1
         start = self.kernel.value(self.random.randint(-1, 2), "f64")
         low, high = self.random.randint(0, 2), self.random.randint(0, 7)
-        scope["floats"].append(self.kernel.for_(low, high, lambda i, total: self._turn(scope, i, total),
+        scope["floats"].append(self.kernel.for_(low, high, lambda i, total: self._iteration(scope, i, total),
                                                 step=self.random.choice([1, 1, 2]), inits=[start]))
         self.depth -= 1
 
     def triangle(self, scope):
-        """A loop with a different number of turns in each lane."""
+        """A loop with a different number of iterations in each lane."""
         if self.depth > 2:
             return
         self.depth += 1
         start = self.kernel.value(0, "f64")
         high = self.inside(self.index(scope), 9)
         scope["floats"].append(self.kernel.for_(self.random.choice([0, 1]), high,
-                                                lambda i, total: self._turn(scope, i, total), inits=[start]))
+                                                lambda i, total: self._iteration(scope, i, total), inits=[start]))
         self.depth -= 1
 
     def bounded(self, scope):
@@ -193,11 +193,11 @@ class Writer:
         rows = self.sizes[x.name] // n
         columns = self.sizes[y.name] // n
 
-        def turn(i, total):
+        def iteration(i, total):
             a = x[self.inside(base, rows) * n + i]
             b = y[i * columns + self.inside(other, columns)]
             return total + a * b
-        scope["floats"].append(self.kernel.for_(0, n, turn, inits=[self.kernel.value(0, "f64")]))
+        scope["floats"].append(self.kernel.for_(0, n, iteration, inits=[self.kernel.value(0, "f64")]))
 
     def search(self, scope):
         """A loop that lanes leave when they have found something."""

@@ -37,9 +37,9 @@ def test_integers_that_change(size):
     place = reactant.mesh(x=8).sharding("x")
     x, y = np.random.default_rng(0).random((2, size))
     mine, other = reactant.array(x, sharding=place), reactant.array(y, sharding=place)
-    for turn in range(4):
-        reactant.kernel(axpy)[-(-size // 128), 128](size - turn, 2.0, mine, other)
-        y[:size - turn] += 2 * x[:size - turn]
+    for iteration in range(4):
+        reactant.kernel(axpy)[-(-size // 128), 128](size - iteration, 2.0, mine, other)
+        y[:size - iteration] += 2 * x[:size - iteration]
     np.testing.assert_allclose(other, y, rtol=1e-13)
     assert other.sharding == mine.sharding == place
     latest = [entry.lowered for jitted in kernel_calls._compiled.values() for entry in jitted._entries.values()

@@ -427,16 +427,16 @@ extern "C" __global__ void k(int *out, const int *trips) {
 
 @pytest.mark.parametrize("way", ["tensor", "native"])
 def test_lanes_that_leave_a_loop_wait_for_the_others_after_it(way):
-    """In the next turn of the loop around, although its first shuffle comes before theirs in the program."""
+    """In the next iteration of the loop around, although its first shuffle comes before theirs in the program."""
     pytest.importorskip("ziglang", reason="needs ziglang")
     trips = np.random.default_rng(0).integers(0, 5, 64).astype(np.int32)
     out, expected = np.zeros(64, np.int32), np.zeros((2, 32), np.int64)
     launched(reactant.cuda.load(LANES_THAT_LEAVE).k, way, 1, 64, out, trips)
-    for t, turns, own in zip(np.arange(64).reshape(2, 32), trips.reshape(2, 32), expected, strict=True):
+    for t, iterations, own in zip(np.arange(64).reshape(2, 32), trips.reshape(2, 32), expected, strict=True):
         for _ in range(3):
             own += np.roll(own + t, -1)
-            for j in range(turns.max()):
-                own[turns > j] += 3 * t[np.argmax(turns > j)]
+            for j in range(iterations.max()):
+                own[iterations > j] += 3 * t[np.argmax(iterations > j)]
     np.testing.assert_array_equal(out, expected.ravel())
 
 
@@ -481,10 +481,10 @@ def test_a_scan_in_shared_memory_without_bank_conflicts(way):
 # ---- what threads tell each other through the caller's arrays -----------------------------------------------------
 
 @cuda.jit
-def pass_on(x, turns):
+def pass_on(x, iterations):
     """Every thread reads one place, one of them writes it, and again."""
     t = cuda.threadIdx.x
-    for _ in range(turns):
+    for _ in range(iterations):
         found = x[8]
         cuda.syncthreads()
         if t == found % 8:
@@ -493,8 +493,8 @@ def pass_on(x, turns):
         x[t] += x[8]
 
 
-def _passed_on(x, turns):
-    for _ in range(turns):
+def _passed_on(x, iterations):
+    for _ in range(iterations):
         x[8] += x[x[8] % 8]
         x[:8] += x[8]
 
@@ -508,7 +508,8 @@ def test_one_place_is_read_before_and_after_another_thread_writes_it(way):
     np.testing.assert_array_equal(x, expected)
 
 
-# ---- integers that every turn of a loop makes out of themselves, and out of floats ---------------------------------
+# ---- integers that every iteration of a loop makes out of themselves, and out of floats
+# ---------------------------------
 
 STATES = r"""
 extern "C" __global__ void states(int *x, int *y, int *z) {
@@ -557,8 +558,8 @@ def _states(i):
 
 
 @pytest.mark.parametrize("way", ["tensor", "native"])
-def test_what_depends_on_itself_does_not_grow_with_the_turns(way):
-    """The form of a state would double in every turn; the first of these took hours."""
+def test_what_depends_on_itself_does_not_grow_with_the_iterations(way):
+    """The form of a state would double in every iteration; the first of these took hours."""
     found = [np.zeros(64, np.int32) for _ in range(3)]
     reactant.kernel(reactant.cuda.load(STATES).states, lower=way)[2, 32](*found)
     np.testing.assert_array_equal(np.stack(found, 1), [_states(i) for i in range(64)])
@@ -593,14 +594,14 @@ extern "C" __global__ void staged(const double *x, double *y, double *z, int n) 
     int i = first + threadIdx.x;
     if (i < n) y[i] = tile[threadIdx.x] + tile[threadIdx.x + 6];
     double last = 0;
-    int turns = 0;
-    for (t = i; t < n; t += 70) { last = 2 * last + x[t]; turns++; }
-    if (i < 200) z[i] = last + turns;
+    int iterations = 0;
+    for (t = i; t < n; t += 70) { last = 2 * last + x[t]; iterations++; }
+    if (i < 200) z[i] = last + iterations;
 }"""
 
 
 @pytest.mark.parametrize("way", ["tensor", "native"])
-def test_some_threads_have_a_turn_more(way):
+def test_some_threads_have_a_iteration_more(way):
     """The staging of a halo by a loop in steps of the block, and values that such a loop carries."""
     n = 150
     x, y, z = np.random.default_rng(5).random(n), np.zeros(n), np.zeros(200)
@@ -656,8 +657,9 @@ def _of(n, number):
 def test_integers_that_no_machine_has(width):
     """What LLVM makes of masks and switches, also carried by a loop; natively LLVM itself says what they are."""
     lines = ["define void @f(ptr %x, ptr %y, i64 %m) {\nentry:\n  br label %head\nhead:",
-             "  %i = phi i64 [ 0, %entry ], [ %next, %turn ]", "  %p = phi iN [ -3, %entry ], [ %following, %turn ]",
-             "  %c = icmp slt i64 %i, %m\n  br i1 %c, label %turn, label %end\nturn:",
+             "  %i = phi i64 [ 0, %entry ], [ %next, %iteration ]", "  %p = phi iN [ -3, %entry ], [ %following, "
+                                                                    "%iteration ]",
+             "  %c = icmp slt i64 %i, %m\n  br i1 %c, label %iteration, label %end\niteration:",
              "  %a = getelementptr i64, ptr %x, i64 %i\n  %v = load i64, ptr %a\n  %q = trunc i64 %v to iN"]
     for k, (text, _) in enumerate(ODD):
         signed = "sext" if k % 2 else "zext"

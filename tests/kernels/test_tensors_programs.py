@@ -175,28 +175,28 @@ def compare_with_differences(value, arguments):
 
 LATER_CONDITION = r"""
 extern "C" __global__ void until(const double *x, double *y) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x, turns = 0;
+    int i = blockIdx.x * blockDim.x + threadIdx.x, iterations = 0;
     double v = x[i];
-    while (sqrt(v) < 3.0 && turns < 40) {
+    while (sqrt(v) < 3.0 && iterations < 40) {
         double d = log(v);
-        bool large = v * v > 3.0 * (turns % 4);
+        bool large = v * v > 3.0 * (iterations % 4);
         v = large ? d + 3 : v + 1.5;
-        turns++;
+        iterations++;
     }
-    y[i] = v + 100 * turns;
+    y[i] = v + 100 * iterations;
 }
 """
 
 
 def test_what_is_chosen_by_a_condition_that_comes_later_in_a_loop():
-    """The condition of the turn before, of a loop that had been taken back, was a crash."""
+    """The condition of the iteration before, of a loop that had been taken back, was a crash."""
     x = np.random.default_rng(0).random(64) * 3 + 0.1
-    y, v, turns = np.zeros(64), x.copy(), np.zeros(64)
+    y, v, iterations = np.zeros(64), x.copy(), np.zeros(64)
     reactant.cuda.load(LATER_CONDITION, lower="tensor").until[2, 32](x, y)
-    while (going := (np.sqrt(v) < 3) & (turns < 40)).any():
-        v = np.where(going, np.where(v * v > 3 * (turns % 4), np.log(v) + 3, v + 1.5), v)
-        turns += going
-    np.testing.assert_allclose(y, v + 100 * turns)
+    while (going := (np.sqrt(v) < 3) & (iterations < 40)).any():
+        v = np.where(going, np.where(v * v > 3 * (iterations % 4), np.log(v) + 3, v + 1.5), v)
+        iterations += going
+    np.testing.assert_allclose(y, v + 100 * iterations)
 
 
 EARLIER_CONDITION = r"""
@@ -233,7 +233,7 @@ extern "C" __global__ void pairs(int *bins, const double *x, const double *limit
 """
 
 
-def test_a_loop_inside_is_not_written_out_for_every_turn():
+def test_a_loop_inside_is_not_written_out_for_every_iteration():
     """The angular correlation of Parboil was 149 loops, for which LLVM took minutes."""
     kernel = reactant.cuda.load(PAIRS, lower="tensor").pairs
     x, bins = np.random.default_rng(0).random(50), np.zeros(8, np.int32)

@@ -133,9 +133,9 @@ def test_jax_functions_stay_as_they_are():
                                   jax.jit(difference)(x, x.copy()))
 
 
-def orbit(x, y, vx, vy, turns):
+def orbit(x, y, vx, vy, iterations):
     """A body around another."""
-    for _ in range(turns):
+    for _ in range(iterations):
         square = x * x + y * y
         vx = vx - 0.01 * (x / square)
         vy = vy - 0.01 * (y / square)
@@ -145,17 +145,17 @@ def orbit(x, y, vx, vy, turns):
 
 
 def horner(x, limit):
-    total, turns = x * 0, 0
-    while turns < limit:
+    total, iterations = x * 0, 0
+    while iterations < limit:
         total = total * x + 0.3
-        turns += 1
+        iterations += 1
     return total
 
 
-def determinants(x, y, turns):
+def determinants(x, y, iterations):
     """A product of each kind of small loop and branch inside another."""
     found = x * 0
-    for turn in range(turns):
+    for iteration in range(iterations):
         difference = x * y - y * x
         if difference > 0:
             found = found + x
@@ -163,12 +163,12 @@ def determinants(x, y, turns):
             found = found - y
         while found > 3:
             found = found * 0.3 - 0.1
-        x = y * 0.7 + x * 0.4 if x * x > y * y * 1.1 else x * 1.3 - 0.1 * turn
+        x = y * 0.7 + x * 0.4 if x * x > y * y * 1.1 else x * 1.3 - 0.1 * iteration
     return found, x
 
 
-def short_rows(x, turns):
-    for _ in range(turns):
+def short_rows(x, iterations):
+    for _ in range(iterations):
         x[1:-1] = x[1:-1] + 0.1 * (x[2:] - 2.1 * x[1:-1] + x[:-2])
     return x
 

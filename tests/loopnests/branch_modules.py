@@ -99,7 +99,7 @@ class Branches:
                        lambda: self.statements(state, depth - 1, r.randint(0, 2)), [v.type for v in state])
 
     def loop(self, state, depth):
-        r, turns = self.random, ops.constant(self.random.randint(1, 4), "int64")
+        r, iterations = self.random, ops.constant(self.random.randint(1, 4), "int64")
 
         def body(k, *carried):
             self.counters.append(k)
@@ -107,4 +107,4 @@ class Branches:
             self.counters.pop()
             return [ops.add(k, 1), *after]
 
-        return ops.while_([ops.constant(0, "int64"), *state], lambda k, *_: ops.compare(k, turns, "LT"), body)[1:]
+        return ops.while_([ops.constant(0, "int64"), *state], lambda k, *_: ops.compare(k, iterations, "LT"), body)[1:]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.loopnests.emission import column_sums, scatter, strips, tiles
+from reactant.loopnests.emission import column_sums, scatter, tiles, time_tiling
 from reactant.loopnests.sorts import sort_keys
 from reactant.native import bounds, emission, numpy_sorts, workspace
 from reactant.runtime.facts import BIG
@@ -33,7 +33,7 @@ def waves(x):
 
 
 def escaping(x):
-    """Turns of a loop whose elements do not need each other."""
+    """Iterations of a loop whose elements do not need each other."""
     z, count = np.zeros_like(x), np.zeros(x.shape, np.int64)
     for _ in range(12):
         inside = np.abs(z) < 2
@@ -108,7 +108,7 @@ def rows_by_index(x):
 
 
 def local_rows(x):
-    """Arrays that only a turn of the loop has, too big for the stack."""
+    """Arrays that only an iteration of the loop has, too big for the stack."""
     total = np.zeros(x.shape[1])
     for row in x:
         work = np.cumsum(row) * 0.5
@@ -133,7 +133,7 @@ PROGRAMS = {f.__name__: f for f in (
 GRADIENTS = (relaxed, waves, recurrence, from_the_end, centred, products, local_rows)
 SMALL_SIZES = [(2, 2), (3, 5), (4, 8), (5, 9), (8, 7), (9, 16), (17, 17), (16, 31), (33, 32), (65, 3), (3, 65),
                (64, 64)]
-NEAR = strips.STRIP_BYTES // 8
+NEAR = time_tiling.STRIP_BYTES // 8
 LARGE_SIZES = {
     "strips": (3, NEAR // 3 + 1), "strips exactly": (2, NEAR), "rows of threads": (1021, 67),
     "column tiles": (40, column_sums.TILE + 5), "column tiles exactly": (33, 2 * column_sums.TILE),
@@ -217,7 +217,7 @@ def test_lowered_thresholds(checks, monkeypatch):
     monkeypatch.setattr(tiles, "LEAST_BYTES", 1 << 10)
     monkeypatch.setattr(tiles, "LEAST_ROWS", 8)
     monkeypatch.setattr(tiles, "TILE_BYTES", 1 << 11)
-    monkeypatch.setattr(strips, "STRIP_BYTES", 256)
+    monkeypatch.setattr(time_tiling, "STRIP_BYTES", 256)
     monkeypatch.setattr(workspace, "LEAST", 64)
     monkeypatch.setattr(emission, "LARGE_LOCAL", 64)
     monkeypatch.setattr(emission, "STACK", 128)

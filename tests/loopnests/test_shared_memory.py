@@ -21,7 +21,7 @@ def check(builder, *arguments, dtype="float64"):
         np.testing.assert_array_equal(new, old, err_msg=str(module))
 
 
-def turns(count, inits, body):
+def iterations(count, inits, body):
     """`body(i, *carried)` for i = 0..count-1; what is carried at the end."""
     return ops.while_([ops.constant(0, "int32"), *inits], lambda i, *_: ops.compare(i, count, "LT"),
                       lambda i, *carried: [ops.add(i, 1), *body(i, *carried)])[1:]
@@ -33,7 +33,7 @@ def number(x, place):
 
 def made(x):
     """An array in memory."""
-    return turns(2, [x], lambda i, y: [ops.dynamic_update_slice(y, ops.negate(number(y, i)), [i])])[0]
+    return iterations(2, [x], lambda i, y: [ops.dynamic_update_slice(y, ops.negate(number(y, i)), [i])])[0]
 
 
 def test_a_branch_in_a_loop_gives_what_another_array_started_from():
@@ -43,7 +43,7 @@ def test_a_branch_in_a_loop_gives_what_another_array_started_from():
         def body(i, x, y):
             given = ops.if_(ops.compare(i, 2, "EQ"), lambda: [start], lambda: [y], [y.type])[0]
             return [ops.dynamic_update_slice(x, ops.negate(number(x, i)), [i]), given]
-        return turns(4, [start, ops.constant(np.zeros(6))], body)
+        return iterations(4, [start, ops.constant(np.zeros(6))], body)
     check(program, X)
 
 
@@ -52,7 +52,7 @@ def test_a_loop_computes_again_what_another_array_started_from():
         x = made(a(6))
         turned = ops.reverse(x, [0])
         mask = ops.constant(np.arange(6) < 2)
-        return turns(3, [turned, x], lambda i, y, z: [ops.select(mask, ops.add(y, 1.0), turned), y])[0]
+        return iterations(3, [turned, x], lambda i, y, z: [ops.select(mask, ops.add(y, 1.0), turned), y])[0]
     check(program, X)
 
 
@@ -61,7 +61,7 @@ def test_windows_that_always_end_up_at_the_edge():
         def body(i, x, total):
             new = ops.dynamic_update_slice(x, ops.add(number(x, ops.constant(0, "int32")), 1.0), [ops.add(i, 7)])
             return [new, ops.add(total, ops.multiply(number(x, ops.constant(5, "int32")), number(new, i)))]
-        return turns(3, [a(6), a(1)], body)
+        return iterations(3, [a(6), a(1)], body)
     check(program, X, np.zeros(1))
 
 
@@ -88,7 +88,7 @@ def test_signs_of_zeros_that_are_chosen():
     check(program, np.array([1.0, 0.0, 2.0]))
 
 
-def test_a_loop_until_no_element_moves_gives_its_turns():
+def test_a_loop_until_no_element_moves_gives_its_iterations():
     def program(a):
         def body(n, x, moves):
             y = ops.select(moves, ops.multiply(x, 1.5), x)

@@ -305,6 +305,6 @@ def test_numbers_that_fit_become_integers_in_vector_code():
 
 @pytest.mark.machine_code
 def test_short_loops_are_vector_code():
-    """Also where the number of turns is no multiple of a vector's."""
+    """Also where the number of iterations is no multiple of a vector's."""
     function = elementwise("%r = math.exp %x0 : f32", ["f32"], "f32", 13)
     assert re.search(r"fmul (\w+ )*<\d+ x float>", function.as_llvm(optimized=True))

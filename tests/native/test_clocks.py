@@ -12,11 +12,11 @@ TEXT = """
 func.func @sums(%a: memref<?xf64>, %out: memref<1xf64>) {{
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %turns = arith.constant 7 : index
+  %iterations = arith.constant 7 : index
   %start = arith.constant 0.0 : f64
   %n = memref.dim %a, %zero : memref<?xf64>
   {outer0}
-  %total = scf.for %t = %zero to %turns step %one iter_args(%x = %start) -> (f64) {{
+  %total = scf.for %t = %zero to %iterations step %one iter_args(%x = %start) -> (f64) {{
     {once}
     {inner0}
     %y = scf.for %i = %zero to %n step %one iter_args(%s = %x) -> (f64) {{
@@ -34,15 +34,15 @@ func.func @sums(%a: memref<?xf64>, %out: memref<1xf64>) {{
 
 
 def marked_function():
-    outer, inner, turns = clocks.new_site("outer"), clocks.new_site("inner"), clocks.new_number()
+    outer, inner, iterations = clocks.new_site("outer"), clocks.new_site("inner"), clocks.new_number()
     text = TEXT.format(declared=clocks.DECLARED, outer0=clocks.mark(outer.number, clocks.BEGIN),
                        outer1=clocks.mark(outer.number, clocks.END), inner0=clocks.mark(inner.number, clocks.BEGIN),
-                       inner1=clocks.mark(inner.number, clocks.END), once=clocks.mark(turns, clocks.ONCE))
-    return native.compile(text), outer.number, inner.number, turns
+                       inner1=clocks.mark(inner.number, clocks.END), once=clocks.mark(iterations, clocks.ONCE))
+    return native.compile(text), outer.number, inner.number, iterations
 
 
-def test_marks_count_cycles_and_turns_and_change_no_result():
-    function, outer, inner, turns = marked_function()
+def test_marks_count_cycles_and_iterations_and_change_no_result():
+    function, outer, inner, iterations = marked_function()
     a, out = np.arange(200_000.0), np.zeros(1)
     rate, seconds = clocks.Rate(), 0.0
     function(a, out)
@@ -53,8 +53,8 @@ def test_marks_count_cycles_and_turns_and_change_no_result():
         seconds += time.perf_counter() - begun
     assert out[0] == 7 * a.sum()
     found = function.measured(again=True)
-    assert found[outer].count == 3 and found[inner].count == found[turns].count == 21
-    assert found[turns].cycles == 0 < found[inner].cycles <= found[outer].cycles
+    assert found[outer].count == 3 and found[inner].count == found[iterations].count == 21
+    assert found[iterations].cycles == 0 < found[inner].cycles <= found[outer].cycles
     measured = found[outer].cycles / rate.cycles_a_second()
     assert 0.5 * seconds < measured < 1.1 * seconds, "the clock is the processor's, its rate that of perf_counter"
     assert function.measured()[outer] == clocks.Counted(0, 0), "counted from 0 again"

@@ -284,7 +284,7 @@ def test_a_failed_check_leaves_arguments_alone():
     assert a[-1] == 0 and a[0] == 1
 
 
-def test_programs_that_take_turns_with_results_of_their_own():
+def test_programs_that_take_iterations_with_results_of_their_own():
     """What is returned is nobody's argument."""
     compiled, a = reactant.jit(old_and_new), np.arange(300.0)
     old, new, total = compiled(a)

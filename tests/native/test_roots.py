@@ -1,4 +1,4 @@
-"""Pointers that change places in a loop: two objects in every turn, as LLVM is told."""
+"""Pointers that change places in a loop: two objects in every iteration, as LLVM is told."""
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +11,7 @@ func.func @f(%x: memref<40xf64>, %k: memref<40xf64>, %out: memref<40xf64>) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = arith.constant 40 : index
-  %turns = arith.constant 3 : index
+  %iterations = arith.constant 3 : index
   %one = memref.alloc() : memref<40xf64>
   %two = memref.alloc() : memref<40xf64>
   scf.for %i = %c0 to %n step %c1 {{
@@ -20,7 +20,7 @@ func.func @f(%x: memref<40xf64>, %k: memref<40xf64>, %out: memref<40xf64>) {{
   }}
   %r:3 = scf.while (%t = %c0, %p = %one, %q = {second}) : (index, memref<40xf64>, memref<40xf64>)
       -> (index, memref<40xf64>, memref<40xf64>) {{
-    %go = arith.cmpi slt, %t, %turns : index
+    %go = arith.cmpi slt, %t, %iterations : index
     scf.condition(%go) %t, %p, %q : index, memref<40xf64>, memref<40xf64>
   }} do {{
   ^bb0(%t: index, %a: memref<40xf64>, %b: memref<40xf64>):

@@ -22,10 +22,10 @@ def scan(x):
 
 
 def scan_of_pairs(x):
-    def turn(carry, row):
+    def iteration(carry, row):
         a, b = carry
         return (jnp.cos(a) * row, b + a * row), {"a": a, "row": row * b}
-    carry, seen = lax.scan(turn, (x, x * 2), jnp.stack([x, x + 1, x * x]))
+    carry, seen = lax.scan(iteration, (x, x * 2), jnp.stack([x, x + 1, x * x]))
     return carry[0].sum() + (carry[1] * seen["a"][1]).sum() + seen["row"].sum()
 
 
@@ -124,7 +124,7 @@ def test_updates_of_slices_in_place_cost_the_slice_in_reverse_too():
         return np.sum(y * y)
     gradient = reactant.grad(reactant.jit(filled, native="never"))
     small, large = (gradient.lower(np.ones(4), n).cost()["bytes"] for n in (10_000, 40_000))
-    assert large < 4.2 * small and large < 600 * 40_000        # a copy a turn would be 10,000 * 8 * 40,000
+    assert large < 4.2 * small and large < 600 * 40_000        # a copy an iteration would be 10,000 * 8 * 40,000
     x = np.linspace(0.5, 1.0, 4)
     assert reactant.check_derivatives(lambda v: filled(v, 400), x)
 

@@ -266,13 +266,13 @@ def azimuthal_mean(data, radius, bins):
 
 
 def relax_until(A, tolerance):
-    turns = 0
+    iterations = 0
     while True:
         before = A.copy()
         A[1:-1] = 0.5 * (A[:-2] + A[2:])
-        turns += 1
-        if np.max(np.abs(A - before)) < tolerance or turns >= 500:
-            return turns
+        iterations += 1
+        if np.max(np.abs(A - before)) < tolerance or iterations >= 500:
+            return iterations
 
 
 def bisect(low, high, target):
@@ -286,11 +286,11 @@ def bisect(low, high, target):
 
 
 def newton(x, tolerance):
-    for turn in range(50):
+    for iteration in range(50):
         step = (x ** 2 - 2.0) / (2.0 * x)
         x = x - step
         if abs(step) < tolerance:
-            return x, turn
+            return x, iteration
     return x, -1
 
 

@@ -10,14 +10,14 @@ from tests.oracle import check
 def newton_square_roots(values, tolerance):
     """Newton's iteration on all values at once, stopped by `break`."""
     guess = np.maximum(values, 1.0)
-    turns = 0
+    iterations = 0
     while True:
         better = 0.5 * (guess + values / guess)
-        turns += 1
+        iterations += 1
         if np.max(np.abs(better - guess)) < tolerance:
             break
         guess = better
-    return better, turns
+    return better, iterations
 
 
 @pytest.mark.parametrize("values", [[4.0], [1.0, 2.0, 9.0, 100.0], [[0.25, 0.5], [7.0, 1e6]]])

@@ -46,12 +46,12 @@ def two_experts(p, x):
 def transport(x, y):
     cost = jnp.sum((x[:, None] - y[None]) ** 2, -1)
 
-    def turn(i, potentials):
+    def iteration(i, potentials):
         f, g = potentials
         f = -0.5 * jax.nn.logsumexp((g[None] - cost) / 0.5, axis=1)
         return f, -0.5 * jax.nn.logsumexp((f[:, None] - cost) / 0.5, axis=0)
 
-    f, g = lax.fori_loop(0, 10, turn, (jnp.zeros(len(x)), jnp.zeros(len(y))))
+    f, g = lax.fori_loop(0, 10, iteration, (jnp.zeros(len(x)), jnp.zeros(len(y))))
     return jnp.sum(jnp.exp((f[:, None] + g[None] - cost) / 0.5) * cost)
 
 

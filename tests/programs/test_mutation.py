@@ -7,7 +7,7 @@ FLOATS = ["float32", "float64"]
 
 def settle_sandpile(pile):
     """Abelian sandpile: every cell above 3 topples, until none does; grains fall off the edge."""
-    turns = 0
+    iterations = 0
     while (pile > 3).any():
         toppling = pile > 3
         pile[toppling] -= 4
@@ -16,8 +16,8 @@ def settle_sandpile(pile):
         pile[:-1, :] += grains[1:, :]
         pile[:, 1:] += grains[:, :-1]
         pile[:, :-1] += grains[:, 1:]
-        turns += 1
-    return turns
+        iterations += 1
+    return iterations
 
 
 @pytest.mark.parametrize("dtype", ["int16", "int64", "float64"])

@@ -1,5 +1,5 @@
-"""The peer's process of the benchmarks: turns, costs, and what is left when it dies; an optimiser that does nothing
-stands in for it."""
+"""The peer's process of the benchmarks: iterations, costs, and what is left when it dies; an optimiser that does
+nothing stands in for it."""
 import sys
 
 import pytest
@@ -41,7 +41,7 @@ def peer(tmp_path_factory):
         yield made
 
 
-def test_turns_and_costs(peer):
+def test_iterations_and_costs(peer):
     answers, seconds = beside(peer, "normalised_by_map", 0.05, {"value": "primal", "gradient": "own derivative"},
                               {"ours": lambda: sum(range(50_000))}, 2, "cpu")
     assert set(seconds) == {"ours", "value", "gradient"} and all(s > 0 for s in seconds.values())

@@ -311,21 +311,21 @@ class Dense:
 
 class Momentum:
     def __init__(self, weights):
-        self.weights, self.speeds, self.turns = weights, [np.zeros_like(w) for w in weights], 0
+        self.weights, self.speeds, self.iterations = weights, [np.zeros_like(w) for w in weights], 0
 
     def step(self, gradients):
-        self.turns += 1
+        self.iterations += 1
         for weight, gradient, speed in zip(self.weights, gradients, self.speeds, strict=True):
             speed *= 0.9
             speed += gradient
-            weight -= 0.01 * speed / (1 - 0.5**self.turns)
+            weight -= 0.01 * speed / (1 - 0.5**self.iterations)
 
 
-def trained(x, y, first, second, turns):
+def trained(x, y, first, second, iterations):
     net = [Dense(first), Dense(second)]
     optimiser = Momentum([layer.weight for layer in net])
     losses = []
-    for _ in range(turns):
+    for _ in range(iterations):
         out = x
         for layer in net:
             out = layer(out)
@@ -334,16 +334,17 @@ def trained(x, y, first, second, turns):
         for layer in reversed(net):
             g = layer.backward(g)
         optimiser.step([layer.gradient for layer in net])
-    return np.array(losses), net[0].seen is x, optimiser.turns
+    return np.array(losses), net[0].seen is x, optimiser.iterations
 
 
 def test_attributes_written_in_place_beside_those_bound_anew():
-    """A layer keeps its input (bound anew each turn) beside weights that the optimiser writes: the loop stays one."""
+    """A layer keeps its input (bound anew each iteration) beside weights that the optimiser writes: the loop stays
+    one."""
     rng = np.random.default_rng(0)
     arguments = rng.random((6, 3)), rng.random((6, 2)), rng.standard_normal((3, 4)), rng.standard_normal((4, 2)), 40
     check(trained, *arguments, rtol=1e-9)
     operations = reactant.jit(trained).lower(*arguments).operations(optimized=False)
-    assert operations["stablehlo.while"] == 1 and sum(operations.values()) < 500     # 3,400 once, for 25 turns
+    assert operations["stablehlo.while"] == 1 and sum(operations.values()) < 500     # 3,400 once, for 25 iterations
 
 
 class Tracker:

@@ -65,7 +65,7 @@ def test_operator_overloading(agree, a, b):
     agree(root_of_composed, lambda: (np.array(a), np.array(b)))
 
 
-def quasi_newton(x, turns):
+def quasi_newton(x, iterations):
     """BFGS with backtracking; the loop leaves early, and the search in it is a loop of unknown length."""
     def f(x):
         return np.sum(100 * (x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)
@@ -77,7 +77,7 @@ def quasi_newton(x, turns):
         return d
 
     inverse, gradient, k = np.eye(len(x)), slope(x), 0
-    for k in range(turns):  # noqa: B007
+    for k in range(iterations):  # noqa: B007
         if np.linalg.norm(gradient) < 1e-6:
             break
         p, a = -inverse @ gradient, 1.0

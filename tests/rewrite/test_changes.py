@@ -101,7 +101,7 @@ def test_nothing_merged():
 
 
 def counting(start, more="", returned="%j, %u, %d"):
-    """A loop whose turns look at their counter; what it starts with and returns is given."""
+    """A loop whose iterations look at their counter; what it starts with and returns is given."""
     return f"""func.func @main(%n: tensor<i32>, %x: tensor<f32>)
         -> (tensor<i32>, tensor<i32>, tensor<f32>, tensor<i32>) {{
       %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -12,8 +12,8 @@ from reactant.rewrite.report import source_line
 T = "tensor<4xf64>"
 
 
-def turn(number, state, before, extra="", factor="2.0"):
-    """A turn of 16 ops on a state, of which rules leave 9; and what it gives."""
+def iteration(number, state, before, extra="", factor="2.0"):
+    """An iteration of 16 ops on a state, of which rules leave 9; and what it gives."""
     k = f"%k{number}_"
     return f"""
   {k}c = stablehlo.constant dense<{factor}> : {T}
@@ -34,14 +34,15 @@ def turn(number, state, before, extra="", factor="2.0"):
   {k}r = stablehlo.exponential {k}b : {T}"""
 
 
-def program(turns, returned="%k{last}_r", types=T, **options):
-    """That many turns, each on what the last two have given. `options`: of turns, by their number where callable."""
+def program(iterations, returned="%k{last}_r", types=T, **options):
+    """That many iterations, each on what the last two have given. `options`: of iterations, by their number where
+    callable."""
     lines, states = [], ["%x", "%y"]
-    for number in range(turns):
+    for number in range(iterations):
         chosen = {name: option(number) if callable(option) else option for name, option in options.items()}
-        lines.append(turn(number, states[-1], states[-2], **chosen))
+        lines.append(iteration(number, states[-1], states[-2], **chosen))
         states.append(f"%k{number}_r")
-    out = returned.format(last=turns - 1)
+    out = returned.format(last=iterations - 1)
     return f"""func.func @main(%x: {T}, %y: {T}, %w: {T}) -> ({types}) {{{"".join(lines)}
   return {out} : {types}
 }}"""
@@ -74,24 +75,24 @@ PAIR = """
   {{k}}u = stablehlo.multiply {{k}}s, {{k}}t : tensor<4xf64>"""
 
 PROGRAMS = {
-    "turns": program(20),
-    "two kinds of turns": program(40, factor=lambda number: 2.0 if number < 20 else 1.0),
+    "iterations": program(20),
+    "two kinds of iterations": program(40, factor=lambda number: 2.0 if number < 20 else 1.0),
     "constants that differ": program(20, factor=lambda number: number + 2.0),
     "rows that differ": program(20, extra=lambda number: ROW.format(row=number % 4, end=number % 4 + 1)),
     "loops": program(12, extra=LOOP),
     "loops that differ": program(
         12, ", ".join(f"%k{n}_l#1" for n in range(12)), ", ".join([T] * 12),
         extra=lambda number: LOOP.replace("negate %v", "sine %v" if number % 3 else "tanh %v")),
-    "results of all turns": program(20, ", ".join(f"%k{n}_b" for n in range(20)), ", ".join([T] * 20)),
-    "nothing of the last turn": program(20, "%k9_r, %x", f"{T}, {T}"),
+    "results of all iterations": program(20, ", ".join(f"%k{n}_b" for n in range(20)), ", ".join([T] * 20)),
+    "nothing of the last iteration": program(20, "%k9_r, %x", f"{T}, {T}"),
     "nothing of the last loops": program(12, "%k5_r", extra=LOOP),
-    "values that are one in the first turns": program(
+    "values that are one in the first iterations": program(
         20, ", ".join(f"%k{n}_u" for n in range(20)), ", ".join([T] * 20),
         extra=lambda number: PAIR.format(first="%x", second="%x" if number < 3 else "%y")),
-    "an op that uses one value twice in the first turns": program(
+    "an op that uses one value twice in the first iterations": program(
         20, ", ".join(f"%k{n}_s" for n in range(20)), ", ".join([T] * 20),
         extra=lambda number: f"\n  {{k}}s = stablehlo.clamp %x, {{k}}b, {'%x' if number < 3 else '%y'} : {T}"),
-    "turns in turns": program(60, factor=lambda number: 2.0 if number % 6 else 3.0),
+    "iterations in iterations": program(60, factor=lambda number: 2.0 if number % 6 else 3.0),
 }
 
 
@@ -148,8 +149,8 @@ def test_what_is_a_repeat(text, expected):
 def test_copies_are_not_looked_at_again():
     with building():
         visited = {}
-        for turns in (20, 40):
-            visited[turns] = pipelines.run(modules.parse(program(turns)), "simplify").visited
+        for iterations in (20, 40):
+            visited[iterations] = pipelines.run(modules.parse(program(iterations)), "simplify").visited
         plain = modules.parse(program(40))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(pipelines, "_simplify_repeats", lambda *_: False)
@@ -166,13 +167,13 @@ def test_rewrites_count_for_every_copy():
 
 def test_copies_stay_on_their_lines():
     lines = program(20).splitlines()
-    text = "\n".join(f'{line} loc("turn.py":{1 + number // 16}:0)' if " = " in line else line
+    text = "\n".join(f'{line} loc("iteration.py":{1 + number // 16}:0)' if " = " in line else line
                      for number, line in enumerate(lines[1:-2]))
     with building():
         module, found = simplified("\n".join([lines[0], text, *lines[-2:]]))
         assert found
         cosines = [op for op in modules.walk(module) if op.name == "stablehlo.cosine"]
-        assert [source_line(op.location) for op in cosines] == [f"turn.py:{1 + number}" for number in range(20)]
+        assert [source_line(op.location) for op in cosines] == [f"iteration.py:{1 + number}" for number in range(20)]
 
 
 def test_little_that_repeats_among_much_that_does_not_is_let_be():

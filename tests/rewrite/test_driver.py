@@ -202,18 +202,18 @@ def test_dead_loops_go_with_all_they_hold():
 
 def test_general_rules_inline_regions():
     @rewrite("stablehlo.while")
-    def no_turns(site):
+    def no_iterations(site):
         """while false = its operands"""
         return site.operands if site.attribute("never") is None else None
 
     made = modules.parse(LOOP.replace("RESULT", "%r#1"))
-    rules("no_turns").apply(made.operation)
+    rules("no_iterations").apply(made.operation)
     assert names(made) == {}
 
 
 def test_general_rules_change_in_place():
     @rewrite("stablehlo.while")
-    def turn_around(site):
+    def iteration_around(site):
         """Swap once."""
         returned = site.returned(1)
         if returned[1] == site.arguments(1)[1]:
@@ -222,7 +222,7 @@ def test_general_rules_change_in_place():
         return CHANGED
 
     made = modules.parse(LOOP.replace("RESULT", "%r#1"))
-    assert rules("turn_around").apply(made.operation, strict=True, verify=True) == 1
+    assert rules("iteration_around").apply(made.operation, strict=True, verify=True) == 1
     modules.verify(made)
     assert names(made) == {"while": 1, "compare": 1}
 
@@ -332,8 +332,8 @@ def test_rules_of_loops_are_asked_where_the_loop_holds_what_they_want():
         """Look, and decline."""
         asked.append(site.op.operands[0])
 
-    def loop(a, turn):
-        return ops.while_([a()], lambda c: ops.compare(c, 0, "LT"), lambda c: [turn(c)])[0]
+    def loop(a, iteration):
+        return ops.while_([a()], lambda c: ops.compare(c, 0, "LT"), lambda c: [iteration(c)])[0]
 
     made = module(lambda a: [loop(a, ops.negate), loop(a, ops.cosine)])
     rules("waves").apply(made.operation)

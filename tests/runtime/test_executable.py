@@ -81,7 +81,7 @@ CONSUMERS = {"elementwise": lambda a: a + a[::-1], "reduction": lambda a: a.real
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("first", [16, 0])
 def test_addresses_at_any_alignment(dtype, consumer, first):
-    """One executable for all of them: forms, copies and the form for any alignment take turns."""
+    """One executable for all of them: forms, copies and the form for any alignment take iterations."""
     aligned = sample((BIG * 4,), dtype)
     run = compiled(CONSUMERS[consumer], aligned)
     for shift in [first, *range(0, 64, 8), 0, 16, 1, 2, 4, 12, 63, *range(0, 64, 16)]:
@@ -348,9 +348,9 @@ def test_results_given_back_as_arguments():
     """x = f(x) many times over: aligned results as arguments, recycled buffers, each result right."""
     x = first = shifted(sample((BIG,), "float64"), 16)
     run = compiled(lambda a, b: (a + 1, b), x, x)
-    for turn in range(1, 30):
+    for iteration in range(1, 30):
         x, same = run([x, first])
-        assert x[0] == first[0] + turn and x[-1] == first[-1] + turn
+        assert x[0] == first[0] + iteration and x[-1] == first[-1] + iteration
         np.testing.assert_array_equal(same, first)
 
 

@@ -11,9 +11,9 @@ import reactant
 from reactant.runtime import heap
 
 
-def field(x, turns):
+def field(x, iterations):
     """Some 60 MB of temporaries that nothing can fuse away."""
-    for _ in range(turns):
+    for _ in range(iterations):
         x = np.sort(x, axis=0) + np.sort(x, axis=1)
     return x[:4].sum()
 

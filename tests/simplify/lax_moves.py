@@ -512,12 +512,12 @@ def rows_of(x: jax.Array, place: Any) -> jax.Array:
 def loop(g: Growing) -> None:
     x = g.value("fiu", rank=1).array
     n, one = x.shape[0], jnp.ones((), x.dtype)
-    first, second, turns, backwards = *g.places, g.integer(0, 6), g.one_in(2)
+    first, second, iterations, backwards = *g.places, g.integer(0, 6), g.one_in(2)
     g.add(g.pick([
         lambda: lax.fori_loop(0, n, lambda i, o: o.at[i].set(rows_of(x, n - 1 - i) + one), jnp.zeros_like(x)),
         lambda: lax.fori_loop(1, n, lambda i, o: o.at[i].set(o[i - 1] + x[i]), x),
         lambda: lax.fori_loop(0, n, lambda i, s: s + x[i], jnp.zeros_like(x[0])),
-        lambda: lax.fori_loop(0, turns, lambda i, v: jnp.roll(v, 1, 0), x),
+        lambda: lax.fori_loop(0, iterations, lambda i, v: jnp.roll(v, 1, 0), x),
         lambda: lax.fori_loop(0, n, lambda i, s: lax.max(s, x[i] * (i % 2).astype(x.dtype)), x[0]),
         lambda: lax.scan(lambda s, v: (s + v, s), jnp.zeros_like(x[0]), x, reverse=backwards)[1],
         lambda: lax.fori_loop(0, n // 2, lambda i, o: o.at[2 * i].set(x[i]), jnp.ones_like(x)),

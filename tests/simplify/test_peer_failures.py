@@ -48,40 +48,40 @@ def compared_as(direction, dtype):
     return build
 
 
-def counted(first, last, turn, x):
-    """`for i in range(first, last): x = turn(i, x)`"""
+def counted(first, last, iteration, x):
+    """`for i in range(first, last): x = iteration(i, x)`"""
     def body(i, v):
-        return [ops.add(i, ops.constant(1, "int32")), turn(i, v)]
+        return [ops.add(i, ops.constant(1, "int32")), iteration(i, v)]
     return ops.while_([ops.constant(first, "int32"), x],
                       lambda i, v: ops.compare(i, ops.constant(last, "int32"), "LT"), body)[1]
 
 
 def grown(x):
     """A loop that carries a concatenation."""
-    def turn(v):
+    def iteration(v):
         half = ops.multiply(ops.slice(v, (0,), (1,)), vector(0.5, (1,)))
         return ops.concatenate([ops.slice(v, (1,), (12,)), half], 0)
-    return counted(0, 5, lambda i, v: turn(v), x)
+    return counted(0, 5, lambda i, v: iteration(v), x)
 
 
 def wrapped(x):
-    """A periodic halo in a loop: the rows beside it read what the turn before wrote."""
-    def turn(v):
+    """A periodic halo in a loop: the rows beside it read what the iteration before wrote."""
+    def iteration(v):
         inner = ops.add(ops.slice(v, (0,), (10,)), ops.slice(v, (2,), (12,)))
         return ops.concatenate([ops.slice(inner, (9,), (10,)), inner, ops.slice(inner, (0,), (1,))], 0)
-    return counted(0, 4, lambda i, v: turn(v), x)
+    return counted(0, 4, lambda i, v: iteration(v), x)
 
 
 def rows_in_place(whole):
-    """x[i, a:b] = -x[i - 1, a:b] + x[i, a:b]: turns need each other, and write `whole` rows or a part of them."""
+    """x[i, a:b] = -x[i - 1, a:b] + x[i, a:b]: iterations need each other, and write `whole` rows or a part of them."""
     width, start = (4, 0) if whole else (2, 1)
 
-    def turn(i, v):
+    def iteration(i, v):
         left = ops.constant(start, "int32")
         above = ops.dynamic_slice(v, [ops.subtract(i, ops.constant(1, "int32")), left], (1, width))
         here = ops.dynamic_slice(v, [i, left], (1, width))
         return ops.dynamic_update_slice(v, ops.add(ops.negate(above), here), [i, left])
-    return lambda x: counted(1, 3, turn, x)
+    return lambda x: counted(1, 3, iteration, x)
 
 
 def mixed_precision(a, b):

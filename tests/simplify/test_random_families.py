@@ -213,15 +213,16 @@ class FamilyProgram(Program):
 
     def loop(self):
         x, p = self.value(), self.predicate()
-        turns, special = self.integer(2, 9), self.integer(0, 3)
+        iterations, special = self.integer(2, 9), self.integer(0, 3)
 
-        def turn(i, v):
+        def iteration(i, v):
             test = ops.compare(i, 0, "EQ") if special == 0 else p
             new = ops.if_(test, lambda: [ops.tanh(v)], lambda: [ops.sine(v)], [v.type])[0]
             return [ops.add(i, 1), new]
 
         def run():
-            return ops.while_([ops.constant(0, np.int32), x], lambda i, _: ops.compare(i, turns, "LT"), turn)[1]
+            return ops.while_([ops.constant(0, np.int32), x], lambda i, _: ops.compare(i, iterations, "LT"),
+                              iteration)[1]
         return ops.add(run(), run()) if special == 1 else run()
 
     def border(self):
@@ -232,11 +233,11 @@ class FamilyProgram(Program):
         edge = ops.constant(0.0, self.dtype, (1,))
         start = ops.dynamic_update_slice(x, edge, [zero]) if self.integer(0, 3) else x
 
-        def turn(i, v):
+        def iteration(i, v):
             inner = ops.tanh(ops.slice(v, (0,), (n - 2,)))
             new = ops.dynamic_update_slice(v, inner, [ops.constant(1, np.int64)])
             return [ops.add(i, 1), ops.dynamic_update_slice(new, edge, [ops.constant(0, np.int64)])]
-        return ops.while_([ops.constant(0, np.int32), start], lambda i, _: ops.compare(i, 7, "LT"), turn)[1]
+        return ops.while_([ops.constant(0, np.int32), start], lambda i, _: ops.compare(i, 7, "LT"), iteration)[1]
 
 
 FAMILY_MOVES = [name for name in vars(FamilyProgram) if name[0] != "_" and name not in (

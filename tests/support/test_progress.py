@@ -45,9 +45,9 @@ def test_steps_within_others():
 
 def test_loops_are_named_by_their_lines():
     with progress.step("tracing 'f'"), progress.unrolling(mine.__code__) as outer:
-        outer.turns = 3
+        outer.iterations = 3
         with progress.unrolling(test_steps_within_others.__code__) as inner:
-            inner.turns = 500
+            inner.iterations = 500
             (text,) = mine(time.monotonic() + 2.3)
     line = test_steps_within_others.__code__.co_firstlineno
     assert text == (f"reactant: tracing 'f', unrolling the loop in line {line} of test_progress.py: 500 copies (2 s so "
@@ -94,11 +94,11 @@ def test_unrolled_loops_are_named(function, monkeypatch):
 
     class Told(progress.Repeated):
         @property
-        def turns(self):
+        def iterations(self):
             return self.count
 
-        @turns.setter
-        def turns(self, count):
+        @iterations.setter
+        def iterations(self, count):
             self.count = count
             if count == 200:
                 found.extend(mine(time.monotonic() + 3))

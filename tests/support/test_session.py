@@ -39,7 +39,7 @@ def test_what_the_user_has_frozen_stays_frozen():
         gc.unfreeze()
 
 
-def test_an_error_turns_it_on_again():
+def test_an_error_iterations_it_on_again():
     with pytest.raises(ZeroDivisionError), collecting_later():
         1 / 0  # noqa: B018
     assert gc.isenabled()

@@ -1,8 +1,7 @@
-"""Which places of arrays the turns of a loop touch, and whether those of two turns can meet. Analysis only.
+"""Which places of arrays the iterations of a loop touch, and whether those of two iterations can meet. Analysis only.
 
-A start of a window is *affine* in the turn: offset + step * turn + symbols, where symbols are integers from outside the
-loop. Everything is exact: a start of which wrap-around or clamping cannot be excluded is not affine.
-"""
+A start of a window is *affine* in the iteration: offset + step * iteration + symbols, where symbols are integers from
+outside the loop. Everything is exact: a start of which wrap-around or clamping cannot be excluded is not affine. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,12 +17,12 @@ from reactant.rewrite import defined_in
 from reactant.support.records import dataclass
 
 ENUMERATED = 1024
-"""Pairs of turns are tried one by one for loops of at most this many, where starts go at different paces."""
+"""Pairs of iterations are tried one by one for loops of at most this many, where starts go at different paces."""
 
 
 @dataclass(frozen=True)
 class Affine:
-    """offset + step * turn + sum of coefficient * symbol."""
+    """offset + step * iteration + sum of coefficient * symbol."""
 
     offset: int
     step: int
@@ -41,8 +40,8 @@ class Affine:
                       frozenset((s, c * factor) for s, c in self.symbols if factor))
 
 
-class Turns:
-    """Integers of one loop in terms of its turn number."""
+class TripCount:
+    """Integers of one loop in terms of its iteration number."""
 
     def __init__(self, loop: ir.Operation, counters: dict[int, Counter], count: int):
         self.loop, self.counters, self.count = loop, counters, count
@@ -50,7 +49,7 @@ class Turns:
         self._known: dict[ir.Value, Affine | None] = {}
 
     def affine(self, value: ir.Value) -> Affine | None:
-        """A 0-d integer value as an affine function of the turn; None where it is none."""
+        """A 0-d integer value as an affine function of the iteration; None where it is none."""
         if value not in self._known:
             self._known[value] = self._affine(value)
         return self._known[value]
@@ -97,7 +96,7 @@ class Turns:
 
 @dataclass(frozen=True)
 class Window:
-    """Per dimension the start (None: anywhere) and the extent of what one turn touches."""
+    """Per dimension the start (None: anywhere) and the extent of what one iteration touches."""
 
     starts: tuple[Affine | None, ...]
     sizes: tuple[int, ...]
@@ -109,7 +108,7 @@ def affine_starts(window: Window) -> list[Affine]:
     return [start for start in window.starts if start is not None]
 
 
-def window_of(turns: Turns, array: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> Window:
+def window_of(iterations: TripCount, array: ir.Value, starts: Sequence[ir.Value], sizes: Sequence[int]) -> Window:
     """The window of a dynamic slice or update. A start that is perhaps clamped may be anywhere."""
     found: list[Affine | None] = []
     for start, extent, size in zip(starts, shape_of(array), sizes, strict=True):
@@ -118,16 +117,16 @@ def window_of(turns: Turns, array: ir.Value, starts: Sequence[ir.Value], sizes: 
             continue
         reach = range_of(start)
         inside = reach is not None and reach[0] >= 0 and reach[1] + size <= extent
-        found.append(turns.affine(start) if inside else None)
+        found.append(iterations.affine(start) if inside else None)
     return Window(tuple(found), tuple(sizes), shape_of(array))
 
 
-def read_window(turns: Turns, op: ir.Operation) -> Window:
+def read_window(iterations: TripCount, op: ir.Operation) -> Window:
     """What an op reads of its first operand."""
     array = op.operands[0]
     whole = shape_of(array)
     if op.name == "stablehlo.dynamic_slice":
-        return window_of(turns, array, list(op.operands)[1:], attr.decode(op.attributes["slice_sizes"]))
+        return window_of(iterations, array, list(op.operands)[1:], attr.decode(op.attributes["slice_sizes"]))
     if op.name == "stablehlo.slice":
         low, high = (attr.decode(op.attributes[n]) for n in ("start_indices", "limit_indices"))
         return Window(tuple(Affine(a, 0) for a in low), tuple(b - a for a, b in zip(low, high, strict=True)), whole)
@@ -142,12 +141,13 @@ def everywhere(whole: Sequence[int]) -> Window:
 # ---- whether windows meet ------------------------------------------------------------------------------------------
 
 SAME, EARLIER, OTHER = "same", "earlier", "other"
-"""Which turns of the first window are compared with one of the second: that turn, those before it, all but it."""
+"""Which iterations of the first window are compared with one of the second: that iteration, those before it, all but
+it."""
 
 
 def apart(first: Window, second: Window, count: int, relation: str) -> bool:
-    """Whether it is certain that the first window, in turns that stand in this relation to a turn of the second, has no
-    place in common with it."""
+    """Whether it is certain that the first window, in iterations that stand in this relation to an iteration of the
+    second, has no place in common with it."""
     return not all(first.sizes) or not all(second.sizes) or any(
         _apart(a, n, b, m, count, relation)
         for a, n, b, m in zip(first.starts, first.sizes, second.starts, second.sizes, strict=True))
@@ -183,14 +183,15 @@ def _meets(step: int, gap: int, n: int, m: int, least: int, most: int) -> bool:
 
 
 def _any_pair(a: Affine, n: int, b: Affine, m: int, count: int, relation: str) -> bool:
-    turns = np.arange(count, dtype=np.int64)
-    gap = (a.offset + a.step * turns)[:, None] - (b.offset + b.step * turns)[None, :]
+    iterations = np.arange(count, dtype=np.int64)
+    gap = (a.offset + a.step * iterations)[:, None] - (b.offset + b.step * iterations)[None, :]
     meet = (gap < m) & (gap > -n)
-    wanted = turns[:, None] < turns[None, :] if relation == EARLIER else turns[:, None] != turns[None, :]
+    rows, columns = iterations[:, None], iterations[None, :]
+    wanted = rows < columns if relation == EARLIER else rows != columns
     return bool((meet & wanted).any())
 
 
 def equal_starts(first: Window, second: Window) -> bool:
-    """Whether two windows are the same in every turn."""
+    """Whether two windows are the same in every iteration."""
     return first.sizes == second.sizes and all(
         a is not None and a == b for a, b in zip(first.starts, second.starts, strict=True))

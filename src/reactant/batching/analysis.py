@@ -43,17 +43,17 @@ class Spread:
                 self.batched.update(op.results)
 
     def _loop(self, op: ir.Operation, masked: bool) -> None:
-        """To a fixed point: what a turn makes batched is batched from the start. Where elements stop at different
+        """To a fixed point: what an iteration makes batched is batched from the start. Where elements stop at different
         times, everything carried is."""
-        condition, turn = (region.blocks[0] for region in op.regions)
+        condition, iteration = (region.blocks[0] for region in op.regions)
         carried = [init in self.batched for init in op.operands]
         while True:
-            for block in (condition, turn):
+            for block in (condition, iteration):
                 self.batched.update(a for a, flag in zip(block.arguments, carried, strict=True) if flag)
             body, (predicate,) = block_ops(condition)
             self.run(body, masked)
             stops_apart = predicate in self.batched or stops_masked(op, masked)
-            body, returned = block_ops(turn)
+            body, returned = block_ops(iteration)
             self.run(body, masked or predicate in self.batched)
             after = [stops_apart or flag or value in self.batched
                      for flag, value in zip(carried, returned, strict=True)]

@@ -103,7 +103,7 @@ class Batcher:
             raise NotBatchable(f"'{op.name}' has no batched form.")
         empty = [ops.constant(0, dtype_of(r), (count, *shape_of(r))) for r in op.results]
 
-        def turn(i: ir.Value, *made: ir.Value) -> list[ir.Value]:
+        def iteration(i: ir.Value, *made: ir.Value) -> list[ir.Value]:
             def run() -> list[ir.Value]:
                 elements = {v: self._element(v, i) for v in reads(op) if v in self.batched}
                 copy = modules.clone_with(op, ChainMap(elements, self.values))
@@ -120,7 +120,7 @@ class Batcher:
                      for whole, r in zip(made, found, strict=True)]
             return [ops.add(i, 1), *after]
 
-        return ops.while_([zero, *empty], lambda i, *_: ops.compare(i, count, "LT"), turn)[1:]
+        return ops.while_([zero, *empty], lambda i, *_: ops.compare(i, count, "LT"), iteration)[1:]
 
     def _element(self, old: ir.Value, i: ir.Value) -> ir.Value:
         shape, zero = shape_of(old), ops.constant(0, np.int64)
@@ -136,19 +136,19 @@ class Batcher:
         return returned
 
     def _loop(self, op: ir.Operation) -> None:
-        condition, turn = (region.blocks[0] for region in op.regions)
-        flags = [a in self.batched for a in turn.arguments]
+        condition, iteration = (region.blocks[0] for region in op.regions)
+        flags = [a in self.batched for a in iteration.arguments]
         _, (predicate,) = block_ops(condition)
         inits = [self.as_(v, flag) for v, flag in zip(op.operands, flags, strict=True)]
         if predicate in self.batched or stops_masked(op, self.mask is not None):
-            results = self._loop_with_mask(condition, turn, inits)
+            results = self._loop_with_mask(condition, iteration, inits)
         else:
             results = ops.while_(
                 inits, lambda *new: self.value(self._inside(condition, new)[0]),
-                lambda *new: [self.as_(v, flag) for v, flag in zip(self._inside(turn, new), flags, strict=True)])
+                lambda *new: [self.as_(v, flag) for v, flag in zip(self._inside(iteration, new), flags, strict=True)])
         self.values.update(zip(op.results, results, strict=True))
 
-    def _loop_with_mask(self, condition: ir.Block, turn: ir.Block, inits: Sequence[ir.Value]) -> list[ir.Value]:
+    def _loop_with_mask(self, condition: ir.Block, iteration: ir.Block, inits: Sequence[ir.Value]) -> list[ir.Value]:
         """Runs while any element goes on; carries who does, and keeps the values of those that do not."""
         def goes_on(arguments: Sequence[ir.Value]) -> ir.Value:
             return self.full(self._inside(condition, arguments)[0])
@@ -156,7 +156,7 @@ class Batcher:
         def body(going: ir.Value, *before: ir.Value) -> list[ir.Value]:
             outer, self.mask = self.mask, going
             after = [select(going, self.full(v), old)
-                     for v, old in zip(self._inside(turn, before), before, strict=True)]
+                     for v, old in zip(self._inside(iteration, before), before, strict=True)]
             self.mask = outer
             return [ops.and_(going, goes_on(after)), *after]
 

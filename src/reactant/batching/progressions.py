@@ -32,8 +32,8 @@ class Progression:
 
 
 def starts_inside(old: ir.Value, progression: Progression, size: int, most: int) -> bool:
-    """Whether all elements are known to lie in 0..most. `old`: the value in the old program, all of whose turns (of the
-    loop being batched) its range holds for."""
+    """Whether all elements are known to lie in 0..most. `old`: the value in the old program, all of whose iterations
+    (of the loop being batched) its range holds for."""
     ends = progression.ends(size) or range_of(old)
     return ends is not None and ends[0] >= 0 and ends[1] <= most
 

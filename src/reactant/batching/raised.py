@@ -1,4 +1,4 @@
-"""All turns of a loop at once: from a `Plan` to values, at the insertion point. Nothing of the loop is changed."""
+"""All iterations of a loop at once: from a `Plan` to values, at the insertion point. Nothing of the loop is changed."""
 from __future__ import annotations
 
 import functools
@@ -35,9 +35,9 @@ from reactant.ir.types import dtype_of, is_complex, is_float, shape_of, size
 
 
 class Raised:
-    """The final values of some carried values of a loop, and what `others` of its values are in every turn.
+    """The final values of some carried values of a loop, and what `others` of its values are in every iteration.
 
-    given: values of the body that are known for all turns (count, *shape) already."""
+    given: values of the body that are known for all iterations (count, *shape) already."""
 
     def __init__(self, plan: Plan, indices: Sequence[int], others: Sequence[ir.Value] = (),
                  given: dict[ir.Value, ir.Value] | None = None):
@@ -49,13 +49,13 @@ class Raised:
         needed = plan.behind([*self.needs, *(v for i in self.shifted for v in plan.roles[i].needs)])[0]
         counted = [plan.arguments[r.index] for r in plan.roles.values() if isinstance(r, Count)]
         self.spread = Spread([*counted, *(plan.arguments[i] for i in self.shifted), *self.given])
-        self.spread.run(needed, masked=not plan.turns.exact)
+        self.spread.run(needed, masked=not plan.iterations.exact)
         self.batcher = Batcher(self.count, self.spread.batched)
         self.done: set[ir.Value] = set()
         self.mask: ir.Value | None = None
-        self.turns_made: ir.Value | None = None
+        self.iterations_made: ir.Value | None = None
         self.scanned: dict[int, ir.Value] = {}
-        """The values of recurrences after every turn."""
+        """The values of recurrences after every iteration."""
 
     def _shifted_needed(self, arguments: set[ir.Value]) -> list[int]:
         """The shifted values that are read, in an order in which they can be made."""
@@ -79,7 +79,7 @@ class Raised:
         for role in plan.roles.values():
             if isinstance(role, Count):
                 self._count(role, plan.arguments[role.index])
-        if not plan.turns.exact:
+        if not plan.iterations.exact:
             self._set_mask()
         for index in self.shifted:
             role = plan.roles[index]
@@ -115,7 +115,7 @@ class Raised:
         self.batcher.progressions[argument] = Progression(start, counter.step)
 
     def _set_mask(self) -> None:
-        """Which of the counted turns the loop makes: those whose counter has started and has not ended."""
+        """Which of the counted iterations the loop makes: those whose counter has started and has not ended."""
         plan, batcher = self.plan, self.batcher
         block = plan.loop.regions[0].blocks[0]
         body, (predicate,) = block_ops(block)
@@ -136,7 +136,7 @@ class Raised:
                                     "GE" if role.counter.step > 0 else "LE")
                 mask = ops.and_(mask, begun)
         self.mask = batcher.mask = mask
-        self.turns_made = ops.reduce(ops.convert(mask, INDEX), 0, [0], "add")
+        self.iterations_made = ops.reduce(ops.convert(mask, INDEX), 0, [0], "add")
 
     def _final(self, role: Role) -> ir.Value:
         builders: dict[type, Any] = {Written: self._written, Reduced: self._reduced, Extreme: self._extreme,
@@ -154,16 +154,16 @@ class Raised:
     def _end(self, role: Count) -> ir.Value:
         init = self.plan.inits[role.index]
         step, dtype = role.counter.step, dtype_of(init)
-        if self.turns_made is None:
+        if self.iterations_made is None:
             return ops.add(init, ops.convert(ops.constant(self.count * step, INDEX), dtype))    # which may wrap around
-        return ops.add(init, ops.convert(ops.multiply(self.turns_made, step), dtype))
+        return ops.add(init, ops.convert(ops.multiply(self.iterations_made, step), dtype))
 
     def _written(self, role: Written) -> ir.Value:
         array = self.plan.inits[role.index]
         for write, window in zip(role.writes, role.windows, strict=True):
             parts = self.batcher.full(write.operands[1])
             if not moving(window):
-                part = self._of_last_turn(parts, functools.partial(read_fixed, array, window))
+                part = self._of_last_iteration(parts, functools.partial(read_fixed, array, window))
                 array = write_last(array, part, window)
                 continue
             if self.mask is not None:
@@ -172,22 +172,22 @@ class Raised:
             array = write_windows(array, parts, window, self.count)
         return array
 
-    def _of_last_turn(self, parts: ir.Value, otherwise: Callable[[], ir.Value]) -> ir.Value:
-        """What the last turn made; `otherwise()` where there was none."""
-        if self.turns_made is None:
+    def _of_last_iteration(self, parts: ir.Value, otherwise: Callable[[], ir.Value]) -> ir.Value:
+        """What the last iteration made; `otherwise()` where there was none."""
+        if self.iterations_made is None:
             return at(parts, self.count - 1)
         if ops.constant_value(self.plan.inits[self._first_counter()]) is None:
-            turns = ops.iota((self.count,), INDEX, 0)
-            last = ops.reduce(ops.select(self.mask, turns, -1), -1, [0], "maximum")
+            iterations = ops.iota((self.count,), INDEX, 0)
+            last = ops.reduce(ops.select(self.mask, iterations, -1), -1, [0], "maximum")
         else:
-            last = ops.subtract(self.turns_made, 1)
+            last = ops.subtract(self.iterations_made, 1)
         return ops.select(ops.compare(last, 0, "GE"), at(parts, last), otherwise())
 
     def _first_counter(self) -> int:
         return next(r.index for r in self.plan.roles.values() if isinstance(r, Count))
 
     def _parts(self, term: Term, neutral: object) -> ir.Value:
-        """What a term gives in each turn, the neutral element where it does not count."""
+        """What a term gives in each iteration, the neutral element where it does not count."""
         parts = self.batcher.full(term.value)
         if term.negated:
             parts = ops.negate(parts)
@@ -204,7 +204,7 @@ class Raised:
             if product is not None:
                 total = product if zero is not None else ops.add(total, product)
                 continue
-            found = _over_turns(self._parts(term, neutral), neutral if zero is None else zero, role.name)
+            found = _over_iterations(self._parts(term, neutral), neutral if zero is None else zero, role.name)
             total = found if zero is not None else \
                 ops.create(f"stablehlo.{role.name}", [init.type], [total, found]).result
         return total
@@ -238,7 +238,7 @@ class Raised:
         return array
 
     def _truth(self, outcome: Formula) -> ir.Value:
-        """A formula in every turn."""
+        """A formula in every iteration."""
         if isinstance(outcome, bool):
             return ops.constant(outcome, bool, (self.count,))
         if isinstance(outcome, ir.Value):
@@ -261,8 +261,8 @@ class Raised:
                 passed = ops.or_(passed, ops.not_(self.mask))
             return ops.and_(inits[role.index], ops.or_(ops.reduce(passed, True, [0], "and"), ops.not_(begun)))
         failed = ops.not_(passed) if self.mask is None else ops.and_(ops.not_(passed), self.mask)
-        turns = ops.iota((self.count,), INDEX, 0)
-        first = ops.reduce(ops.select(failed, turns, self.count), self.count, [0], "minimum")
+        iterations = ops.iota((self.count,), INDEX, 0)
+        first = ops.reduce(ops.select(failed, iterations, self.count), self.count, [0], "minimum")
         changed = ops.and_(begun, ops.compare(first, self.count, "LT"))
         return ops.select(changed, at(self._truth(role.outcome), first), inits[role.index])
 
@@ -270,17 +270,17 @@ class Raised:
         init, parts = self.plan.inits[role.index], self.batcher.full(role.value)
         condition = getattr(role, "condition", None)
         if condition is None:
-            return self._of_last_turn(parts, lambda: init)
+            return self._of_last_iteration(parts, lambda: init)
         holds = self.batcher.full(condition)
         if self.mask is not None:
             holds = ops.and_(holds, self.mask)
-        turns = ops.iota((self.count,), INDEX, 0)
-        last = ops.reduce(ops.select(holds, turns, -1), -1, [0], "maximum")
+        iterations = ops.iota((self.count,), INDEX, 0)
+        last = ops.reduce(ops.select(holds, iterations, -1), -1, [0], "maximum")
         return ops.select(ops.compare(last, 0, "GE"), at(parts, last), init)
 
     def _extreme(self, role: Extreme) -> ir.Value:
-        """The first turn (the last, for "or equal") whose element is the extreme of all. NaN compares with nothing: it
-        is passed over, and an extreme that is NaN at the start stays."""
+        """The first iteration (the last, for "or equal") whose element is the extreme of all. NaN compares with
+        nothing: it is passed over, and an extreme that is NaN at the start stays."""
         element, dtype = self.batcher.full(role.element), dtype_of(role.element)
         best = "maximum" if role.direction in ("GT", "GE") else "minimum"
         worst = NEUTRAL[best](dtype)
@@ -292,14 +292,14 @@ class Raised:
         hits = ops.compare(candidates, repeated(found, self.count), "EQ")
         if valid is not None:
             hits = ops.and_(hits, valid)
-        turns = ops.iota((self.count,), INDEX, 0)
+        iterations = ops.iota((self.count,), INDEX, 0)
         if role.direction in ("GT", "LT"):
-            turn = ops.reduce(ops.select(hits, turns, self.count), self.count, [0], "minimum")
+            iteration = ops.reduce(ops.select(hits, iterations, self.count), self.count, [0], "minimum")
         else:
-            turn = ops.reduce(ops.select(hits, turns, -1), -1, [0], "maximum")
-        any_hit = ops.and_(ops.compare(turn, 0, "GE"), ops.compare(turn, self.count, "LT"))
+            iteration = ops.reduce(ops.select(hits, iterations, -1), -1, [0], "maximum")
+        any_hit = ops.and_(ops.compare(iteration, 0, "GE"), ops.compare(iteration, self.count, "LT"))
         taken = ops.and_(any_hit, ops.compare(found, self.plan.inits[role.of], role.direction))
-        return ops.select(taken, at(self.batcher.full(role.value), turn), self.plan.inits[role.index])
+        return ops.select(taken, at(self.batcher.full(role.value), iteration), self.plan.inits[role.index])
 
 
 def _is_read(value: ir.Value) -> bool:
@@ -314,9 +314,9 @@ VIEWS = {f"stablehlo.{n}" for n in ("reshape", "transpose", "reverse")}
 READS = {f"stablehlo.{n}" for n in ("slice", "dynamic_slice", "gather", "constant")}
 
 
-def _over_turns(parts: ir.Value, start: object, name: str) -> ir.Value:
-    """Parts joined along their first dimension. A complex number that is added in each turn is added in two parts: of
-    its sum XLA makes a product with n + 0i, which is NaN where it is infinite."""
+def _over_iterations(parts: ir.Value, start: object, name: str) -> ir.Value:
+    """Parts joined along their first dimension. A complex number that is added in each iteration is added in two parts:
+    of its sum XLA makes a product with n + 0i, which is NaN where it is infinite."""
     if name != "add" or not is_complex(dtype_of(parts)) or not ops.made_by(parts, "broadcast_in_dim"):
         return ops.reduce(parts, start, [0], name)
     first = complex(start)          # type: ignore[call-overload]

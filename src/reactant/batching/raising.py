@@ -1,16 +1,16 @@
-"""What the turns of a loop do to its carried values, where that can be done for all turns at once. Analysis only.
+"""What the iterations of a loop do to its carried values, where that can be done for all iterations at once. Analysis
+only.
 
 A carried value has one of these *roles*:
 
-    Written     an array of which every turn overwrites windows; what turns read of it no earlier turn has written
-    Reduced     start + e0 + e1 + ... (or *, max, min, and, or, xor), and nothing reads the sums in between
-    Scattered   an array to which every turn adds (multiplies...) something, wherever: a histogram
-    Latch       a flag that says whether a check has failed, and with others which was the first to fail
-    Extreme     the greatest (least) element so far, and what goes with it: its index
-    Last        what the last turn makes, or the last turn for which a condition holds
-    Shifted     what the turn before made, read by the next
-    Scanned     x = a x + b, running sums and the like, where a plan is asked for them (`scans`)
-    Recurrent   anything else: each turn needs the one before
+    Written     an array of which every iteration overwrites windows; what iterations read of it no earlier iteration
+    has written Reduced     start + e0 + e1 + ... (or *, max, min, and, or, xor), and nothing reads the sums in between
+    Scattered   an array to which every iteration adds (multiplies...) something, wherever: a histogram Latch       a
+    flag that says whether a check has failed, and with others which was the first to fail Extreme     the greatest
+    (least) element so far, and what goes with it: its index Last        what the last iteration makes, or the last
+    iteration for which a condition holds Shifted     what the iteration before made, read by the next Scanned     x = a
+    x + b, running sums and the like, where a plan is asked for them (`scans`) Recurrent   anything else: each iteration
+    needs the one before
 
 Values that depend on a recurrent one *stay* in a loop; the others can leave it (`Plan.leaving`).
 """
@@ -26,7 +26,7 @@ from reactant.batching.accesses import (
     EARLIER,
     OTHER,
     SAME,
-    Turns,
+    TripCount,
     Window,
     affine_starts,
     apart,
@@ -70,15 +70,15 @@ LATCHED = 6
 
 
 class Plan:
-    """The roles of a loop's carried values. `Plan.of` gives None where the turns cannot be counted."""
+    """The roles of a loop's carried values. `Plan.of` gives None where the iterations cannot be counted."""
 
-    def __init__(self, loop: ir.Operation, known: dict[int, Counter], turns: Trips, scans: bool = False):
-        self.loop, self.turns, self.count, self.scans = loop, turns, turns.most, scans
+    def __init__(self, loop: ir.Operation, known: dict[int, Counter], iterations: Trips, scans: bool = False):
+        self.loop, self.iterations, self.count, self.scans = loop, iterations, iterations.most, scans
         self.inits = list(loop.operands)
         self.arguments = list(loop.regions[1].blocks[0].arguments)
         self.body, self.returned = block_ops(loop.regions[1].blocks[0])
         self.starts = self._starts(known)
-        self.places = Turns(loop, self.starts, self.count)
+        self.places = TripCount(loop, self.starts, self.count)
         self.leaves: set[ir.Value] = set()
         """Values that are known otherwise: what they are made from is not looked at."""
         self.number = {argument: i for i, argument in enumerate(self.arguments)}
@@ -113,18 +113,18 @@ class Plan:
     @staticmethod
     def _of(loop: ir.Operation, scans: bool = False) -> Plan | None:
         known = counters(loop)
-        turns = trips(loop, known)
-        if turns is None or not turns.counted or turns.most < 2:
+        iterations = trips(loop, known)
+        if iterations is None or not iterations.counted or iterations.most < 2:
             return None
         delayed = [c for c in known.values() if c.start is None]
-        if not turns.exact and delayed and len(known) > 1:
+        if not iterations.exact and delayed and len(known) > 1:
             return None
-        return Plan(loop, known, turns, scans)
+        return Plan(loop, known, iterations, scans)
 
     def _starts(self, known: dict[int, Counter]) -> dict[int, Counter]:
-        """Counters whose start is only bounded count from the first place they may have: turns before their start are
-        left out by the mask."""
-        if self.turns.exact:
+        """Counters whose start is only bounded count from the first place they may have: iterations before their start
+        are left out by the mask."""
+        if self.iterations.exact:
             return known
         found = {}
         for index, counter in known.items():
@@ -142,12 +142,12 @@ class Plan:
                  or self._last(index))
         if found is not None:
             return found
-        # with a start known only at run time, the turn before the first is not the one counted before it
-        delayed = not self.turns.exact and any(c.start is None for c in known.values())
+        # with a start known only at run time, the iteration before the first is not the one counted before it
+        delayed = not self.iterations.exact and any(c.start is None for c in known.values())
         return Recurrent(index) if delayed else self._scanned(index) or Shifted(index, self.returned[index])
 
     def _scanned(self, index: int) -> Scanned | None:
-        if not self.scans or not self.turns.exact or self._uses_in_condition(index):
+        if not self.scans or not self.iterations.exact or self._uses_in_condition(index):
             return None
         found = recurrence_of(self.arguments[index], self.returned[index], self.owner.get,
                               lambda v: bool(self.behind_raw.get(v, 0) >> index & 1))
@@ -157,7 +157,7 @@ class Plan:
         return [(use.owner.operation, use.operand_number) for use in uses(value)]
 
     def _written(self, index: int) -> Written | None:
-        """The chain of updates from the argument to what is returned, and whether turns are independent in it."""
+        """The chain of updates from the argument to what is returned, and whether iterations are independent in it."""
         argument, value = self.arguments[index], self.returned[index]
         writes: list[ir.Operation] = []
         while value != argument:
@@ -181,8 +181,8 @@ class Plan:
         return None if any(start is None for start in found.starts) else found
 
     def _writes_in_order(self, windows: Sequence[Window]) -> bool:
-        """Whether doing each write for all turns, one write after the other, leaves what the turns leave. A window that
-        does not move at all holds what the last turn writes."""
+        """Whether doing each write for all iterations, one write after the other, leaves what the iterations leave. A
+        window that does not move at all holds what the last iteration writes."""
         for number, window in enumerate(windows):
             still = not any(start.step for start in affine_starts(window))
             if not still and not apart(window, window, self.count, OTHER):
@@ -226,7 +226,7 @@ class Plan:
 
     def _accumulated(self, value: ir.Value, start: ir.Value) -> tuple[str, list[Term], set[ir.Value]] | None:
         """(operation, terms, values on the way) where a value is a start and terms put together. Sums and products of
-        half precision are none: every turn rounds (ones add up to 2048 in float16, however many they are)."""
+        half precision are none: every iteration rounds (ones add up to 2048 in float16, however many they are)."""
         terms: list[Term] = []
         inner: set[ir.Value] = set()
         name = self._terms(value, start, (), terms, inner)

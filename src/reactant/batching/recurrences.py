@@ -1,11 +1,12 @@
-"""Recurrences that an associative operation describes, so that the turns of a loop need not wait for one another.
+"""Recurrences that an associative operation describes, so that the iterations of a loop need not wait for one another.
 
     x = op(x, e)          op one of add, multiply, maximum, minimum, and, or, xor: a running sum, product, ...
     x = a x + b           maps compose: (a, b) then (c, d) is (c a, c b + d); exponential filters, gates, decays
-    x = x M + b           the same with a matrix M that may change from turn to turn, for vectors and rows of vectors
+    x = x M + b           the same with a matrix M that may change from iteration to iteration, for vectors and rows of
+    vectors
 
 `recurrence_of` recognises one in the body of a loop; `running` makes all its values, in a number of steps that grows
-with the logarithm of the number of turns.
+with the logarithm of the number of iterations.
 """
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ DEEPEST = 24
 
 @dataclass(frozen=True)
 class Recurrence:
-    """x after a turn from x before it: op(x, b) where `op` is a monoid; a x + b for "affine"; x b... for "matrix" x
-    times the matrix a, plus b."""
+    """x after an iteration from x before it: op(x, b) where `op` is a monoid; a x + b for "affine"; x b... for "matrix"
+    x times the matrix a, plus b."""
 
     op: str
     a: Term
@@ -191,7 +192,7 @@ def _divides(term: Term) -> bool:
 # ---- all values ----------------------------------------------------------------------------------------------------
 
 def built(term: Term, value: Callable[[ir.Value], ir.Value], count: int) -> ir.Value:
-    """A term for all turns: `value` gives a value of the body as (count, ...)."""
+    """A term for all iterations: `value` gives a value of the body as (count, ...)."""
     if isinstance(term, ir.Value):
         return value(term)
     word, *parts = term
@@ -209,7 +210,7 @@ def built(term: Term, value: Callable[[ir.Value], ir.Value], count: int) -> ir.V
 
 
 def running(recurrence: Recurrence, init: ir.Value, value: Callable[[ir.Value], ir.Value], count: int) -> ir.Value:
-    """The carried value after every turn: (count, *shape)."""
+    """The carried value after every iteration: (count, *shape)."""
     shape = shape_of(init)
     first = ops.reshape(init, (1, *shape))
     if recurrence.op in MONOIDS:

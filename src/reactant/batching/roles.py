@@ -1,4 +1,5 @@
-"""The roles of the values that a loop carries: what turns do to each (`raising` finds them and says what they mean)."""
+"""The roles of the values that a loop carries: what iterations do to each (`raising` finds them and says what they
+mean)."""
 from __future__ import annotations
 
 from typing import Any, TypeAlias
@@ -22,7 +23,7 @@ class Term:
 
 @dataclass
 class Role:
-    """What happens to carried value `index`; `needs`: the values of the body that all turns have to give."""
+    """What happens to carried value `index`; `needs`: the values of the body that all iterations have to give."""
 
     index: int
 
@@ -71,8 +72,8 @@ class Scattered(Role):
 
 @dataclass
 class Latch(Role):
-    """A flag, true until the first turn in which a flag of its group turns false; then it is what `outcome` says in
-    that turn. Outcomes are formulas: a value, True, False, ("not", a), ("and", a, b) or ("or", a, b)."""
+    """A flag, true until the first iteration in which a flag of its group iterations false; then it is what `outcome`
+    says in that iteration. Outcomes are formulas: a value, True, False, ("not", a), ("and", a, b) or ("or", a, b)."""
 
     outcome: Formula
     group: dict[int, Formula]
@@ -117,7 +118,7 @@ class Shifted(Role):
 
 @dataclass
 class Scanned(Shifted):
-    """What a recurrence makes that can be done for all turns in a few steps, at the price of another order."""
+    """What a recurrence makes that can be done for all iterations in a few steps, at the price of another order."""
 
     recurrence: Recurrence
 

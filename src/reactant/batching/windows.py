@@ -1,4 +1,4 @@
-"""Reading and writing the windows that the turns of a loop touch, all at once.
+"""Reading and writing the windows that the iterations of a loop touch, all at once.
 
 A window that goes evenly along one dimension is a slice; others are gathered and scattered. Windows are known to lie
 inside their array (`accesses.window_of`), and those that are written to be apart.
@@ -17,21 +17,21 @@ from reactant.ir.types import dtype_of, shape_of
 INDEX = np.dtype(np.int64)
 
 
-def start_at(start: Affine, turn: int) -> ir.Value:
-    """The start in a known turn."""
-    return _with_symbols(start, ops.constant(start.offset + start.step * turn, INDEX))
+def start_at(start: Affine, iteration: int) -> ir.Value:
+    """The start in a known iteration."""
+    return _with_symbols(start, ops.constant(start.offset + start.step * iteration, INDEX))
 
 
 def starts_of_all(start: Affine, count: int) -> ir.Value:
-    """The start in every turn: (count,)."""
-    turns = ops.iota((count,), INDEX, 0)
+    """The start in every iteration: (count,)."""
+    iterations = ops.iota((count,), INDEX, 0)
     if start.step != 1:
-        turns = ops.multiply(turns, start.step)
+        iterations = ops.multiply(iterations, start.step)
     if start.offset:
-        turns = ops.add(turns, start.offset)
+        iterations = ops.add(iterations, start.offset)
     if not start.symbols:
-        return turns
-    return ops.add(turns, ops.broadcast_in_dim(_with_symbols(start, None), (count,), ()))
+        return iterations
+    return ops.add(iterations, ops.broadcast_in_dim(_with_symbols(start, None), (count,), ()))
 
 
 def _with_symbols(start: Affine, total: ir.Value | None) -> ir.Value:
@@ -101,7 +101,7 @@ def _block_of(window: Window, count: int) -> _Block | None:
 
 
 def read_windows(array: ir.Value, window: Window, count: int) -> ir.Value:
-    """(count, *sizes): what each turn's window holds."""
+    """(count, *sizes): what each iteration's window holds."""
     block = _block_of(window, count)
     if block is not None:
         return block.split(ops.dynamic_slice(array, block.starts(), block.sizes))
@@ -111,7 +111,7 @@ def read_windows(array: ir.Value, window: Window, count: int) -> ir.Value:
 
 
 def write_windows(array: ir.Value, parts: ir.Value, window: Window, count: int) -> ir.Value:
-    """The array with each turn's window replaced by its part of (count, *sizes)."""
+    """The array with each iteration's window replaced by its part of (count, *sizes)."""
     block = _block_of(window, count)
     if block is None:
         return ops.scatter(array, _rows(window, count), parts, "second", inserted_window_dims=(),
@@ -143,11 +143,11 @@ def _rows(window: Window, count: int) -> ir.Value:
                             for start in affine_starts(window)], 1)
 
 
-def at(parts: ir.Value, turn: ir.Value | int) -> ir.Value:
-    """parts[turn] of (count, *shape)."""
+def at(parts: ir.Value, iteration: ir.Value | int) -> ir.Value:
+    """parts[iteration] of (count, *shape)."""
     shape: Sequence[int] = shape_of(parts)[1:]
-    if isinstance(turn, int):
-        low, high = [turn, *[0] * len(shape)], [turn + 1, *shape]
+    if isinstance(iteration, int):
+        low, high = [iteration, *[0] * len(shape)], [iteration + 1, *shape]
         return ops.reshape(ops.slice(parts, low, high), shape)
-    zero = ops.constant(0, dtype_of(turn))
-    return ops.reshape(ops.dynamic_slice(parts, [turn, *[zero] * len(shape)], (1, *shape)), shape)
+    zero = ops.constant(0, dtype_of(iteration))
+    return ops.reshape(ops.dynamic_slice(parts, [iteration, *[zero] * len(shape)], (1, *shape)), shape)

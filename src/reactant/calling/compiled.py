@@ -11,8 +11,8 @@ import numpy as np
 
 from reactant.calling import jax_derivatives
 from reactant.calling import signature as sig
+from reactant.calling.call_cache import Matcher, is_laid, is_plain, matcher
 from reactant.calling.delivery import leaf_of, recipe_of
-from reactant.calling.recent import Matcher, is_laid, is_plain, matcher
 from reactant.calling.traced import Result
 from reactant.errors import OverlapError, ReactantError
 from reactant.frontends.arrays.promotion import ARRAY

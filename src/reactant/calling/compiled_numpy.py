@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reactant import kernels, pipelines
-from reactant.calling import outer_state
+from reactant.calling import captured_state
 from reactant.calling import signature as sig
 from reactant.calling.compiled import Times
 from reactant.calling.lowered import Lowered, pipeline_of
@@ -59,7 +59,7 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
 
 
 def _entered(function: Callable, /, *args: Any, **kwargs: Any) -> Any:
-    outside = outer_state.State(function)
+    outside = captured_state.State(function)
     current_trace().outer_iterators = outside.iterators(*args, *kwargs.values())
     try:
         result = calls.enter(function, *args, **kwargs)

@@ -118,7 +118,7 @@ def _expression(x: Any, known: dict[str, Any]) -> str | None:
 # ---- leaf by leaf ----------------------------------------------------------------------------------------------
 
 def _leaf_by_leaf(name: str, trees: list[Any], results: list, leaves: list, roots: tuple) -> list[Any]:
-    """A recipe for what has to be looked at: views, arrays that are known, what only the run knows the size of,
+    """A recipe for what has to be looked at: views, arrays that are known, what is only known at run time the size of,
     objects."""
     leaf = _Delivery(name, results, leaves, roots).leaf
     return [sig.map_tree(tree, leaf) for tree in trees]
@@ -148,7 +148,8 @@ class _Delivery:
             return sig.follow(self.roots, leaf.path)
         if isinstance(leaf, Maybe):
             if isinstance(results[leaf.defined], jax.core.Tracer):
-                raise UnsupportedError(f"'{self.name}' returns None on some paths, which the run decides, inside a "
+                raise UnsupportedError(f"'{self.name}' returns None on some paths, which run-time values decide, "
+                                       f"inside a "
                                        "JAX program.", span=None,
                                        hint="Return a number that says so beside the value.", code="unsupported-result")
             return sig.map_tree(leaf.value, self.leaf) if results[leaf.defined] else None

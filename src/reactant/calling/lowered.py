@@ -17,7 +17,7 @@ from reactant.communication.placement import Placement
 from reactant.errors import ShardingError
 from reactant.ir import cost, modules
 from reactant.ir.context import building
-from reactant.ir.laid_out import Orders, inverse, turn
+from reactant.ir.laid_out import Orders, inverse, transpose
 from reactant.ir.unread import Forms, without_unread
 from reactant.legalize import pairwise_sums, special_functions
 from reactant.loopnests.calls import product_calls
@@ -249,7 +249,7 @@ class Lowered:
                 pipelines.run(source, "native", options=self.options, settled=self.report.settled)
         if laid is not None:
             source = modules.clone(source)
-            turn(source, *laid)
+            transpose(source, *laid)
             with target.for_loops():
                 pipelines.run(source, ("native", *AS_IT_LIES), options=self.options)
         with progress.step(f"making native code for parts of {self.name!r} with LLVM"):

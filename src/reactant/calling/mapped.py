@@ -25,8 +25,8 @@ from reactant.frontends.control.branches import scratch_blocks
 from reactant.frontends.session.calls import call
 from reactant.frontends.session.trace import Failure, current_trace
 from reactant.frontends.source.source_map import location
-from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.optional import MaybeNone
+from reactant.frontends.values.tagged_union import Alternative
 from reactant.ir import modules, ops, splice
 from reactant.ir.types import shape_of, tensor_type
 from reactant.rewrite import captures

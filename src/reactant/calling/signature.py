@@ -67,7 +67,7 @@ def _frozen(value: Any) -> Hashable:
 
 @functools.cache
 def _floats(dtype: np.dtype) -> bool:
-    """Whether any part of a struct is a number that only the run knows."""
+    """Whether any part of a struct is a number known only at run time."""
     if dtype.names is not None:
         return any(_floats(dtype[name]) for name in dtype.names)
     return dtype.base.kind in "fc" if dtype.base.names is None else _floats(dtype.base)

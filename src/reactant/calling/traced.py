@@ -50,7 +50,7 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Sized:
-    """An array of which only the run knows the size: a part of `frame`. For each dimension: all of it (), from where to
+    """An array whose size is known only at run time: a part of `frame`. For each dimension: all of it (), from where to
     where, or a mask."""
 
     frame: Any                          # Result, OfArgument or Known
@@ -82,7 +82,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Rows:
-    """A list of which only the run knows the length: so many `elements`, each a tuple or list of such, a value, or one
+    """A list whose length is known only at run time: so many `elements`, each a tuple or list of such, a value, or one
     of a result's."""
 
     count: Result
@@ -115,7 +115,7 @@ class Traced:
     captured: list[np.ndarray] = field(default_factory=list)
     flags: int | None = None                                 # result index of the run-time checks
     errors: list[Callable[..., BaseException]] = field(default_factory=list)
-    told: list[list[int]] = field(default_factory=list)      # result indices of what each of them tells of the run
+    told: list[list[int]] = field(default_factory=list)      # result indices of what each of them tells at run time
     callbacks: tuple[Callable, ...] = ()                     # what calls of Python in the program run
     spoken: Any = None                                       # keeps what is said, where the program may run again
     untouched: frozenset[int] | None = frozenset()

@@ -23,18 +23,18 @@ from reactant.frontends.arrays.indexing import FlatIterator
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES
 from reactant.frontends.arrays.storage import DynamicSliceStep, Storage, row_major_strides
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
-from reactant.frontends.control import state
+from reactant.frontends.control import snapshots
 from reactant.frontends.control.branches import StagedRaise
-from reactant.frontends.control.carried import alone
 from reactant.frontends.control.iteration import Items
+from reactant.frontends.control.loop_carried import alone
 from reactant.frontends.numpy.selection import places_in
 from reactant.frontends.session.trace import KEYS_OF_THE_RUN, ONE_BY_ONE, Failure, Trace, frames, told_by, tracing
 from reactant.frontends.source import source_map
 from reactant.frontends.texts.failures import failure
-from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.array_lists import ArrayList
+from reactant.frontends.values.dynamic_list import RunTimeList
 from reactant.frontends.values.optional import MaybeNone
-from reactant.frontends.values.run_time_lists import RunTimeList
+from reactant.frontends.values.tagged_union import Alternative
 from reactant.ir import ops
 from reactant.ir.context import building
 from reactant.ir.laid_out import order_of
@@ -115,7 +115,7 @@ def _asking_generators(session: Trace) -> Iterator[None]:
 
 def _raise_behind_checks(session: Trace, error: Exception) -> None:
     """What the function raises whatever its values are is raised at once; behind run-time checks, only by a run in
-    which those have held, and where it tells values of the run, by that."""
+    which those have held, and where it tells run-time values, by that."""
     made = failure(error)
     if isinstance(error, ReactantError) or source_map.too_deep(error) or not (
             told_by(made) or any(region is session.region for *_, region in session.checks)):
@@ -170,13 +170,13 @@ def _tensors(x: Any, shared: dict[int, Any]) -> list[Tensor]:
 def _element(tree: Any, columns: Iterator[Result | None], whole: Any) -> Any:
     """What an element of a list of run-time length is made of: numbers, values that are known, tuples and lists of
     them. Arrays are left out: they may be views of others."""
-    if type(tree) is state.Node:
+    if type(tree) is snapshots.Node:
         if tree.kind not in ("list", "tuple") or tree.key[0] not in (list, tuple):
             raise _not_delivered(NO_NUMBERS, whole)
         parts = [_element(child, columns, whole) for child in tree.children]
         return parts if tree.kind == "list" else tuple(parts)
     column = next(columns)
-    if column is None and isinstance(tree, state.Known) and isinstance(tree.value, (str, bytes, type(None))):
+    if column is None and isinstance(tree, snapshots.Known) and isinstance(tree.value, (str, bytes, type(None))):
         return Known(tree.value)
     if column is None or column.kind == ARRAY:
         raise _not_delivered(NO_NUMBERS, whole)
@@ -202,7 +202,7 @@ NO_NUMBERS = Reason(
 
 
 class _Collector:
-    """Turns returned leaves into program results; arrays that share a storage share one result."""
+    """Iterations returned leaves into program results; arrays that share a storage share one result."""
 
     def __init__(self, session: Trace, shared: dict[int, Any]):
         self.session, self._shared = session, shared
@@ -247,7 +247,7 @@ class _Collector:
                     and any(type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)) \
                     or isinstance(leaf, (ValuesView, ItemsView)) and has_tensors(list(leaf)):
                 raise UnsupportedError("The compiled function returns a generator, an iterator, a view of a dict, or "
-                                       "a range or slice that the run decides: there is nothing in it after the "
+                                       "a range or slice that run-time values decide: there is nothing in it after the "
                                        "call.",
                                        hint="Return a list or an array of its elements, or the numbers that it is "
                                             "made of.", code="unsupported-result")

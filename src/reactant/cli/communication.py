@@ -141,7 +141,7 @@ def _place(line: tuple[str, int] | None, file: str) -> str:
 
 def _total(found: Traffic, devices: int) -> str:
     kinds = ", ".join(f"{kind}{_times(count)}" for kind, (count, _) in found.by_kind().items())
-    loops = "; loops of unknown length count as one turn" if found.unknown_loops else ""
+    loops = "; loops of unknown length count as one iteration" if found.unknown_loops else ""
     return f"{_amount(found.bytes)} ({_amount(found.bytes / devices)} per device) in {kinds or 'no collectives'}{loops}"
 
 

@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What is compiled, for which arguments, and where it goes."""
     parser.add_argument("function", metavar="SCRIPT:FUNCTION", help="a file of Python, and a function of NumPy in it")
     parser.add_argument("--args", nargs="*", default=[], metavar="TYPE",
-                        help="arguments: float32[100,200] is an array, float64 a number of the run, 100 a constant")
+                        help="arguments: float32[100,200] is an array, float64 a run-time number, 100 a constant")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="the file that is written")
 
 

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--block", default="1", help="threads of a block, likewise (default 1)")
     parser.add_argument("--shared", type=int, default=0, help="bytes of dynamic shared memory")
     parser.add_argument("--args", nargs="*", default=[], metavar="TYPE",
-                        help="arguments: float32[100,200] is an array, float64 a number of the run, 100 or 0.5 a "
+                        help="arguments: float32[100,200] is an array, float64 a run-time number, 100 or 0.5 a "
                              "constant")
     parser.add_argument("--stage", choices=STAGES, default="explain",
                         help="what to print: the outcome and its reasons (default), LLVM IR after clean-up, MLIR "

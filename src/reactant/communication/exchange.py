@@ -32,7 +32,7 @@ class Moving:
 
 
 @dataclass(eq=False)
-class _Turn:
+class _Iteration:
     """One dimension of one value in an exchange."""
 
     value: ir.Value
@@ -56,19 +56,19 @@ def exchange(w: Writer, plan: Plan, moving: Sequence[Moving]) -> list[Part]:
     left = [sorted(m.wanted.spans) for m in moving]
     while any(left):
         axes = next(plan.grids(m.value)[d[0]].axes for m, d in zip(moving, left, strict=True) if d)    # type: ignore
-        turns = {}
+        iterations = {}
         for k, m in enumerate(moving):
             d = next((d for d in left[k] if plan.grids(m.value)[d].axes == axes), None)    # type: ignore[union-attr]
             if d is not None:
                 left[k].remove(d)
-                turns[k] = _turn(plan, m, values[k], starts[k][d], d)
-        _send(w, list(turns.values()), axes)
-        for k, turn in turns.items():
-            values[k], starts[k][turn.dimension] = _assembled(w, turn), turn.target
+                iterations[k] = _iteration(plan, m, values[k], starts[k][d], d)
+        _send(w, list(iterations.values()), axes)
+        for k, iteration in iterations.items():
+            values[k], starts[k][iteration.dimension] = _assembled(w, iteration), iteration.target
     return [Part(v, tuple(s)) for v, s in zip(values, starts, strict=True)]
 
 
-def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: int) -> _Turn:
+def _iteration(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: int) -> _Iteration:
     grid, extent = plan.grids(m.value)[d], shape_of(m.value)[d]
     assert isinstance(grid, Grid) and starts is not None
     span = m.wanted.spans[d].only(m.wanted.where)
@@ -79,22 +79,22 @@ def _turn(plan: Plan, m: Moving, value: ir.Value, starts: np.ndarray | None, d: 
     found = rounds(plan.mesh, grid, extent, span, d in m.wanted.cyclic, held.within(0, extent))
     local = Span(np.maximum(span.low, held.low), np.minimum(span.high, held.high))
     whole = told_to_all(found)
-    return _Turn(value, starts, d, target, length, span.some, local, found if whole is None else [whole])
+    return _Iteration(value, starts, d, target, length, span.some, local, found if whole is None else [whole])
 
 
-def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
-    """Write the messages of all turns; each learns what has arrived, round by round."""
-    for turn in turns:
-        turn.arrived = [turn.value] * len(turn.rounds)
-    groups: dict[tuple[int, np.dtype, bytes], list[tuple[_Turn, int]]] = {}
-    for turn in turns:
-        for k, each in enumerate(turn.rounds):
+def _send(w: Writer, iterations: Sequence[_Iteration], axes: tuple[str, ...]) -> None:
+    """Write the messages of all iterations; each learns what has arrived, round by round."""
+    for iteration in iterations:
+        iteration.arrived = [iteration.value] * len(iteration.rounds)
+    groups: dict[tuple[int, np.dtype, bytes], list[tuple[_Iteration, int]]] = {}
+    for iteration in iterations:
+        for k, each in enumerate(iteration.rounds):
             way = each.source.tobytes() + each.gets.tobytes() if each.hop == FROM_ONE else b""
-            groups.setdefault((each.hop, dtype_of(turn.value), way), []).append((turn, k))
+            groups.setdefault((each.hop, dtype_of(iteration.value), way), []).append((iteration, k))
     for (hop, _, _), sent in _merged(groups):
-        pieces = [_piece(w, turn, turn.rounds[k]) for turn, k in sent]
+        pieces = [_piece(w, iteration, iteration.rounds[k]) for iteration, k in sent]
         if hop > 0:
-            slots, pieces = _overlaid(w, [turn.rounds[k] for turn, k in sent], pieces)
+            slots, pieces = _overlaid(w, [iteration.rounds[k] for iteration, k in sent], pieces)
         else:
             slots = list(range(len(pieces)))
         if hop == FROM_ONE:
@@ -103,22 +103,22 @@ def _send(w: Writer, turns: Sequence[_Turn], axes: tuple[str, ...]) -> None:
                 pieces = [ops.select(ops.compare(taken, 1, "EQ"), new, old)
                           for new, old in zip(_together(w, pieces, pairs), pieces, strict=True)]
         elif hop:
-            pairs = sorted({pair for turn, k in sent for pair in turn.rounds[k].pairs()})
+            pairs = sorted({pair for iteration, k in sent for pair in iteration.rounds[k].pairs()})
             pieces = _together(w, pieces, pairs)
-        for (turn, k), slot in zip(sent, slots, strict=True):
-            turn.arrived[k] = pieces[slot]
+        for (iteration, k), slot in zip(sent, slots, strict=True):
+            iteration.arrived[k] = pieces[slot]
 
 
 _Key = tuple[int, np.dtype, bytes]
 
 
-def _merged(groups: Mapping[_Key, list[tuple[_Turn, int]]]) -> list[tuple[_Key, list[tuple[_Turn, int]]]]:
+def _merged(groups: Mapping[_Key, list[tuple[_Iteration, int]]]) -> list[tuple[_Key, list[tuple[_Iteration, int]]]]:
     """Messages of the same shapes that go different ways in one, where no device sends or gets two."""
-    found: list[tuple[_Key, list[tuple[_Turn, int]], list, np.ndarray, np.ndarray]] = []
+    found: list[tuple[_Key, list[tuple[_Iteration, int]], list, np.ndarray, np.ndarray]] = []
     for key, sent in groups.items():
-        rounds_ = [turn.rounds[k] for turn, k in sent]
+        rounds_ = [iteration.rounds[k] for iteration, k in sent]
         sends, gets = (np.logical_or.reduce(each) for each in zip(*((r.sends(), r.gets) for r in rounds_), strict=True))
-        shapes = sorted(_shape(turn, r) for (turn, _), r in zip(sent, rounds_, strict=True))
+        shapes = sorted(_shape(iteration, r) for (iteration, _), r in zip(sent, rounds_, strict=True))
         for k, (other, others, alike, s, g) in enumerate(found):
             if key[0] > 0 and other[0] > 0 and key[1] == other[1] and shapes == alike \
                     and not (s & sends | g & gets).any():
@@ -129,22 +129,23 @@ def _merged(groups: Mapping[_Key, list[tuple[_Turn, int]]]) -> list[tuple[_Key, 
     return [(key, sent) for key, sent, *_ in found]
 
 
-def _shape(turn: _Turn, each: Round) -> tuple[int, ...]:
+def _shape(iteration: _Iteration, each: Round) -> tuple[int, ...]:
     """Of what is sent in a round."""
-    return tuple(each.most if d == turn.dimension else n for d, n in enumerate(shape_of(turn.value)))
+    return tuple(each.most if d == iteration.dimension else n for d, n in enumerate(shape_of(iteration.value)))
 
 
-def _piece(w: Writer, turn: _Turn, each: Round) -> ir.Value:
+def _piece(w: Writer, iteration: _Iteration, each: Round) -> ir.Value:
     """What is sent in a round."""
-    return w.window(turn.value, turn.dimension, each.at_source(each.first) - turn.starts, each.most, each.sends())
+    return w.window(iteration.value, iteration.dimension, each.at_source(each.first) - iteration.starts, each.most,
+                    each.sends())
 
 
 def _overlaid(w: Writer, each: Sequence[Round], pieces: Sequence[ir.Value]) -> tuple[list[int], list[ir.Value]]:
     """Pieces of one shape that no device sends two of, in one place: which each is in, and the places."""
     slots: list[int] = []
     places: list[tuple[ir.Value, np.ndarray]] = []
-    for turn, piece in zip(each, pieces, strict=True):
-        sends = turn.sends()
+    for iteration, piece in zip(each, pieces, strict=True):
+        sends = iteration.sends()
         for k, (other, others) in enumerate(places):
             if other.type == piece.type and not (sends & others).any():
                 chosen = ops.compare(w.table(sends), 1, "EQ")
@@ -167,40 +168,41 @@ def _together(w: Writer, pieces: Sequence[ir.Value], pairs: Sequence[tuple[int, 
             for p, n, end in zip(pieces, sizes, ends, strict=True)]
 
 
-def _assembled(w: Writer, turn: _Turn) -> ir.Value:
+def _assembled(w: Writer, iteration: _Iteration) -> ir.Value:
     """What a device has and what has arrived, in one array."""
-    d, own = turn.dimension, turn.held.some & turn.where
-    made = w.window(turn.value, d, turn.target - turn.starts, turn.length, own) if own.any() else None
-    fixed = [_fixed(turn, each) for each in turn.rounds]
-    if made is not None and all(f is not None for f in fixed) and _apart(fixed, turn.rounds):   # type: ignore[arg-type]
-        return _joined(made, turn, fixed)       # type: ignore[arg-type]
-    place = ops.iota((turn.length,), np.int64, 0)
-    for each, arrived in zip(turn.rounds, turn.arrived, strict=True):
-        offset = each.target - turn.target
-        spread = w.window(arrived, d, -offset, turn.length, each.gets)
+    d, own = iteration.dimension, iteration.held.some & iteration.where
+    made = w.window(iteration.value, d, iteration.target - iteration.starts, iteration.length,
+                    own) if own.any() else None
+    fixed = [_fixed(iteration, each) for each in iteration.rounds]
+    if made is not None and all(f is not None for f in fixed) and _apart(fixed, iteration.rounds):   # type: ignore[arg-type]
+        return _joined(made, iteration, fixed)       # type: ignore[arg-type]
+    place = ops.iota((iteration.length,), np.int64, 0)
+    for each, arrived in zip(iteration.rounds, iteration.arrived, strict=True):
+        offset = each.target - iteration.target
+        spread = w.window(arrived, d, -offset, iteration.length, each.gets)
         if made is None:
             made = spread
             continue
-        chosen = between(place, w.table(np.where(each.gets, offset, turn.length)),
+        chosen = between(place, w.table(np.where(each.gets, offset, iteration.length)),
                          w.table(np.where(each.gets, offset + each.length, 0)))
         made = ops.select(ops.broadcast_in_dim(chosen, shape_of(made), (d,)), spread, made)
     if made is None:
-        shape = shape_of(turn.value)
-        made = w.nothing(shape[:d] + (turn.length,) + shape[d + 1:], dtype_of(turn.value))
+        shape = shape_of(iteration.value)
+        made = w.nothing(shape[:d] + (iteration.length,) + shape[d + 1:], dtype_of(iteration.value))
     return made
 
 
-def _fixed(turn: _Turn, each: Round) -> int | None:
+def _fixed(iteration: _Iteration, each: Round) -> int | None:
     """Where all devices may put what arrives in a round, those that get nothing or less, too; else None."""
-    offsets = (each.target - turn.target)[each.gets]
+    offsets = (each.target - iteration.target)[each.gets]
     if not (offsets == offsets[0]).all():
         return None
     offset = int(offsets[0])
-    if offset + each.most > turn.length:
+    if offset + each.most > iteration.length:
         return None
-    low, high = turn.held.low - turn.target, turn.held.high - turn.target
+    low, high = iteration.held.low - iteration.target, iteration.held.high - iteration.target
     begin = offset + np.where(each.gets, each.length, 0)
-    clash = turn.where & (high > low) & (np.minimum(high, offset + each.most) > np.maximum(low, begin))
+    clash = iteration.where & (high > low) & (np.minimum(high, offset + each.most) > np.maximum(low, begin))
     return None if clash.any() else offset
 
 
@@ -210,15 +212,16 @@ def _apart(offsets: Sequence[int], rounds_: Sequence[Round]) -> bool:
     return all(a[1] <= b[0] for a, b in itertools.pairwise(ordered))
 
 
-def _joined(made: ir.Value, turn: _Turn, offsets: Sequence[int]) -> ir.Value:
-    d, at, pieces = turn.dimension, 0, []
-    for offset, each, arrived in sorted(zip(offsets, turn.rounds, turn.arrived, strict=True), key=lambda t: t[0]):
+def _joined(made: ir.Value, iteration: _Iteration, offsets: Sequence[int]) -> ir.Value:
+    d, at, pieces = iteration.dimension, 0, []
+    for offset, each, arrived in sorted(zip(offsets, iteration.rounds, iteration.arrived, strict=True),
+                                        key=lambda t: t[0]):
         if offset > at:
             pieces.append(cut(made, d, at, offset))
         pieces.append(arrived)
         at = offset + each.most
-    if at < turn.length:
-        pieces.append(cut(made, d, at, turn.length))
+    if at < iteration.length:
+        pieces.append(cut(made, d, at, iteration.length))
     return ops.concatenate(pieces, d) if len(pieces) > 1 else pieces[0]
 
 

@@ -80,11 +80,11 @@ def rounds(mesh: MeshShape, grid: Grid, extent: int, needed: Span, cyclic: bool,
                     continue
                 hop = int(place[target] - place[row[p]]) % count
                 number = seen[hop] = seen.get(hop, -1) + 1
-                turn = found.get((hop, number))
-                if turn is None:
-                    turn = found[hop, number] = Round(hop, *(np.zeros(mesh.devices, np.int64) for _ in range(4)))
-                turn.first[target], turn.target[target] = begin, begin + by
-                turn.length[target], turn.source[target] = end - begin, row[p]
+                iteration = found.get((hop, number))
+                if iteration is None:
+                    iteration = found[hop, number] = Round(hop, *(np.zeros(mesh.devices, np.int64) for _ in range(4)))
+                iteration.first[target], iteration.target[target] = begin, begin + by
+                iteration.length[target], iteration.source[target] = end - begin, row[p]
     return [found[key] for key in sorted(found)]
 
 
@@ -123,13 +123,13 @@ def _missing(needed: Span, held: Span, extent: int, cyclic: bool, device: int) -
     low, high = int(needed.low[device]), int(needed.high[device])
     if not extent:
         return
-    for turn in range(low // extent, -(-high // extent)) if cyclic else (0,):
-        begin, end = max(low - turn * extent, 0), min(high - turn * extent, extent)
-        if turn == 0 and held.some[device]:
+    for iteration in range(low // extent, -(-high // extent)) if cyclic else (0,):
+        begin, end = max(low - iteration * extent, 0), min(high - iteration * extent, extent)
+        if iteration == 0 and held.some[device]:
             own = (max(begin, int(held.low[device])), min(end, int(held.high[device])))
             pieces = [(begin, min(end, own[0])), (max(begin, own[1]), end)] if own[0] < own[1] else [(begin, end)]
         else:
             pieces = [(begin, end)]
         for first, last in pieces:
             if last > first:
-                yield first, last - first, turn * extent
+                yield first, last - first, iteration * extent

@@ -17,7 +17,7 @@ from reactant.communication.declare import rule_of
 from reactant.communication.plan import Plan
 from reactant.ir import modules
 from reactant.ir.types import shape_of
-from reactant.loopnests.choice.worth import HOLDERS
+from reactant.loopnests.choice.profitability import HOLDERS
 
 
 def place_block(plan: Plan, block: ir.Block) -> None:

@@ -49,7 +49,7 @@ class Collective:
 @dataclass(frozen=True)
 class Price:
     """Of one run, for one device: `flops`, `doubles` of them with 64 bits; bytes from and to memory; the bytes that
-    its memory must have room for. `known`: whether all loops' turns are (others count as one)."""
+    its memory must have room for. `known`: whether all loops' iterations are (others count as one)."""
 
     devices: int
     flops: float = 0.0

@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from reactant.communication.axes import Axes, Tie, terminator
 from reactant.communication.declare import rule_of
 from reactant.communication.sharding import Sharding
-from reactant.loopnests.choice.worth import HOLDERS
+from reactant.loopnests.choice.profitability import HOLDERS
 
 
 def propagate(block: ir.Block, given: Mapping[ir.Value, Sharding]) -> Axes:

@@ -7,7 +7,7 @@ from reactant.communication.declare import rule_of
 from reactant.communication.local_program import LocalProgram
 from reactant.communication.plan import Plan
 from reactant.ir import modules
-from reactant.loopnests.choice.worth import HOLDERS
+from reactant.loopnests.choice.profitability import HOLDERS
 
 
 def write_block(program: LocalProgram, block: ir.Block) -> None:

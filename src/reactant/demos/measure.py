@@ -41,7 +41,7 @@ def interleaved(
     return {name: statistics.median(runs) for name, runs in seconds.items()}
 
 
-def taking_turns(
+def taking_iterations(
     functions: Mapping[str, Callable[[], Any]],
     repeats: int,
     clock: Callable[[], float] = time.perf_counter,

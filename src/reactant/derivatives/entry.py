@@ -45,7 +45,8 @@ KEPT_EXECUTABLES = 256
 
 def compiled_once(lowered: Lowered) -> Compiled:
     """The program, compiled by XLA; where the same program has been compiled before, that executable is used. A
-    derivative that is made anew in every turn of a loop (`reactant.grad(f)(x)`) is traced then, but not compiled."""
+    derivative that is made anew in every iteration of a loop (`reactant.grad(f)(x)`) is traced then, but not
+    compiled."""
     with building():
         key = (modules.bytecode(lowered.module), lowered.options, lowered.on_device, lowered.placement,
                jax.config.jax_default_device)

@@ -20,21 +20,21 @@ from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.requests import Request
 from reactant.errors import ReactantError, UnsupportedError
-from reactant.frontends.arrays.aliases import has_dynamic_steps, made_in
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES
 from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import has_dynamic_steps, made_in
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor
 from reactant.frontends.control import branches
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.plans import Keep, unify
-from reactant.frontends.control.state import Variables
+from reactant.frontends.control.joins import Keep, unify
+from reactant.frontends.control.snapshots import Variables
 from reactant.frontends.jax.jax_in_numpy import call_in_trace
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Failure, current_trace
 from reactant.frontends.source import source_map
 from reactant.frontends.source.jax_recognition import is_jax_function
-from reactant.frontends.values.alternatives import Alternative
 from reactant.frontends.values.optional import MaybeNone
+from reactant.frontends.values.tagged_union import Alternative
 from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
 from reactant.support.records import dataclass

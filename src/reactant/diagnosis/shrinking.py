@@ -1,5 +1,5 @@
-"""A small module that still fails: `shrink` keeps one result, turns results of ops into arguments, and drops what is no
-longer needed, as long as the module goes on failing.
+"""A small module that still fails: `shrink` keeps one result, iterations results of ops into arguments, and drops what
+is no longer needed, as long as the module goes on failing.
 
 The search is delta debugging (Zeller and Hildebrandt, 2002) over the ops whose results could be arguments: halves
 first, then quarters, down to single ops.

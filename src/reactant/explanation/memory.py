@@ -1,4 +1,4 @@
-"""Memory over the run of a program: what is held while each operation runs, as a chart."""
+"""Memory while a program runs: what is held while each operation runs, as a chart."""
 from __future__ import annotations
 
 from html import escape
@@ -27,7 +27,7 @@ class Moment:
 
 
 def moments(module: ir.Module) -> list[Moment]:
-    """The run of `@main` in order; loops and branches with the most that is held inside. What is computed where it is
+    """What `@main` runs, in order; loops and branches with the most that is held inside. What is computed where it is
     read is never stored (as `ir.traffic` guesses it)."""
     block = function(module).regions[0].blocks[0]
     inner = [op for op in block.operations if op.operation.name == "sdy.manual_computation"]

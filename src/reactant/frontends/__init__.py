@@ -1,1 +1,1 @@
-"""Ways in: each turns a program into one StableHLO module."""
+"""Ways in: each iterations a program into one StableHLO module."""

@@ -17,15 +17,14 @@ from jaxlib.mlir import ir
 from reactant.errors import ReactantError
 from reactant.frontends.arrays.tensor import PYTHON, Tensor, is_tensor
 from reactant.frontends.control import (
-    attempts,
-    effects,
+    container_aliasing,
     element_copies,
-    identity,
     iterators,
+    mutation_log,
     sized_arrays,  # noqa: F401 - says how they are captured
+    try_statements,
 )
 from reactant.frontends.control.branches import StagedRaise
-from reactant.frontends.control.carried import truth_of
 from reactant.frontends.control.decisions import (
     and_,
     asked,
@@ -33,7 +32,8 @@ from reactant.frontends.control.decisions import (
     predicate_of,
 )
 from reactant.frontends.control.demands import Deeper, LateRead, NeedsArray, NeedsGrower, NeedsPeeling, Unroll, unbound
-from reactant.frontends.control.state import ABSENT, MaybeBound, capture
+from reactant.frontends.control.loop_carried import truth_of
+from reactant.frontends.control.snapshots import ABSENT, MaybeBound, capture
 from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import each_key
 from reactant.frontends.session.calls import is_undecided, takes_anything
@@ -44,16 +44,16 @@ from reactant.frontends.source.source_map import too_deep
 from reactant.frontends.texts.failures import failure
 from reactant.frontends.values import (  # noqa: F401 - lists compare
     array_lists,
-    chosen_keys,
-    chosen_lists,
-    chosen_objects,
+    dynamic_keys,
+    dynamic_methods,
     list_comparisons,
+    object_columns,
     ragged,
 )
-from reactant.frontends.values.alternatives import Alternative
-from reactant.frontends.values.growing import Grower, shown
+from reactant.frontends.values.dynamic_list import RunTimeList
+from reactant.frontends.values.list_builder import Grower, shown
 from reactant.frontends.values.optional import MaybeNone, changing, known_index
-from reactant.frontends.values.run_time_lists import RunTimeList
+from reactant.frontends.values.tagged_union import Alternative
 from reactant.ir import ops
 
 # ---- errors at run time ----------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def refusals(*kinds: Callable[[], Any]) -> Any:
 
 def _refuse_handlers() -> None:
     if current_trace().attempts:
-        attempts.refuse()
+        try_statements.refuse()
 
 
 # ---- variables -------------------------------------------------------------------------------------------------
@@ -138,9 +138,9 @@ def touching(operator: Callable, position: int, keyed: bool = False) -> Callable
     says."""
     def changes(*arguments: Any, **keywords: Any) -> Any:
         container = arguments[position]
-        identity.about_to_change(container)
+        container_aliasing.about_to_change(container)
         element_copies.begin_change(container)
-        effects.touch(container)
+        mutation_log.touch(container)
         _note_write(container, arguments[2] if keyed else None)
         result = operator(*arguments, **keywords)
         element_copies.end_change(container)
@@ -179,10 +179,10 @@ def calling(operator: Callable) -> Callable:
     """`call_bound`, told to `effects` which object it may change."""
     def calls(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -> Any:
         iterators.called(function, owner)
-        changing = identity.about_to_call(function, owner)
+        changing = container_aliasing.about_to_call(function, owner)
         if changing:
             element_copies.begin_change(owner)
-        effects.touch(owner)
+        mutation_log.touch(owner)
         _note_write(owner)
         result = operator(function, owner, *arguments, **keywords)
         if changing:
@@ -215,18 +215,18 @@ def get_item(inner: Callable) -> Callable:
         index = known_index(index)
         if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
             index.require_integer(_PLACES.format(type(container).__name__))
-            if chosen_lists.are_numbered(container):
-                return chosen_lists.get(container, index)
+            if dynamic_methods.are_numbered(container):
+                return dynamic_methods.get(container, index)
             if ragged.fit(container, index):
                 return ragged.get(container, index)
-            if chosen_objects.fit(container, index):
-                return chosen_objects.get(container, index)
+            if object_columns.fit(container, index):
+                return object_columns.get(container, index)
             return _with_growing(container, index) if any(type(x) is Grower for x in container) else \
                 array_lists.get(container, index)
-        if chosen_keys.fit(container, index):
-            return chosen_keys.get(container, index)
+        if dynamic_keys.fit(container, index):
+            return dynamic_keys.get(container, index)
         if isinstance(container, defaultdict) and is_tracing() and index not in container:
-            effects.touch(container)
+            mutation_log.touch(container)
         if type(container) is Tensor and container.kind == PYTHON:
             raise TypeError(f"'{container.__class__.__name__}' object is not subscriptable")
         return inner(container, index)
@@ -237,7 +237,7 @@ def _with_growing(container: list | tuple, index: Tensor) -> Any:
     """`container[index]`, where elements grow in a loop: what is taken is what they hold now."""
     found = array_lists.get(list(map(shown, container)), index)
     if not is_tensor(found):
-        identity.may_be(found, tuple(container), found)
+        container_aliasing.may_be(found, tuple(container), found)
     return found
 
 
@@ -255,8 +255,8 @@ def set_item(inner: Callable) -> Callable:
         if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
             index.require_integer(_PLACES.format("list"))
             return array_lists.put(value, container, index)
-        if chosen_keys.fit(container, index):
-            return chosen_keys.put(value, container, index)
+        if dynamic_keys.fit(container, index):
+            return dynamic_keys.put(value, container, index)
         return inner(value, container, index)
     return set_item
 
@@ -282,7 +282,7 @@ def inplace(inner: Callable) -> Callable:
 def get_attr(inner: Callable) -> Callable:
     def get_attr(owner: Any, attribute: str) -> Any:
         if type(getattr(type(owner), attribute, None)) is cached_property:
-            effects.touch(owner)        # it is kept there
+            mutation_log.touch(owner)        # it is kept there
         if attribute == "__class__":
             return ag__.call(type, owner)
         if attribute == "__array__" and (is_tensor(owner) or getattr(type(owner), "partial", False)):

@@ -11,36 +11,37 @@ from typing import Any
 from reactant.frontends import control_flow as flow
 from reactant.frontends.arrays import implements
 from reactant.frontends.control import (
-    attempts,
     decisions,
-    effects,
     elements,
     generated,
+    generator_loops,
     loop_choice,
+    mutation_log,
     objects,
-    pushed,
+    try_statements,
 )
-from reactant.frontends.host import exit_stacks, outside_world
+from reactant.frontends.host import exit_stacks, host_effects
 from reactant.frontends.numpy import overlay
 from reactant.frontends.prelude import heaps, run_time_keys
 from reactant.frontends.session import abstract, calls
 from reactant.frontends.source import operators
 from reactant.frontends.texts import printing
-from reactant.frontends.values import alternatives, chosen_keys, chosen_lists, chosen_objects
+from reactant.frontends.values import dynamic_keys, dynamic_methods, object_columns, tagged_union
 
 LAYERS: dict[str, tuple[Callable, ...]] = {
     "get_item": (printing.refusing, flow.get_item, overlay.get_item),
-    "set_item": (printing.set_item, attempts.after_a_look, attempts.unless_interrupted, flow.changing_item,
+    "set_item": (printing.set_item, try_statements.after_a_look, try_statements.unless_interrupted, flow.changing_item,
                  flow.set_item, overlay.set_item),
-    "del_item": (printing.refusing, attempts.unless_interrupted, flow.changing_first, flow.del_item, calls.del_item),
-    "inplace": (attempts.unless_interrupted, flow.changing_second, flow.inplace, overlay.inplace),
+    "del_item": (printing.refusing, try_statements.unless_interrupted, flow.changing_first, flow.del_item,
+                 calls.del_item),
+    "inplace": (try_statements.unless_interrupted, flow.changing_second, flow.inplace, overlay.inplace),
     "get_attr": (flow.get_attr, calls.get_attr),
-    "set_attr": (attempts.unless_interrupted, flow.changing_item, chosen_objects.set_attr, calls.set_attr),
-    "del_attr": (attempts.unless_interrupted, flow.changing_first, chosen_objects.del_attr, delattr),
-    "get_method": (chosen_lists.get_method, operators.get_method),
+    "set_attr": (try_statements.unless_interrupted, flow.changing_item, object_columns.set_attr, calls.set_attr),
+    "del_attr": (try_statements.unless_interrupted, flow.changing_first, object_columns.del_attr, delattr),
+    "get_method": (dynamic_methods.get_method, operators.get_method),
     "call": (flow.with_iterators, calls.call),
-    "call_bound": (outside_world.call_bound, printing.call_bound, flow.calling, overlay.call_bound),
-    "foreign_call": (printing.foreign_call, effects.touch_arguments),
+    "call_bound": (host_effects.call_bound, printing.call_bound, flow.calling, overlay.call_bound),
+    "foreign_call": (printing.foreign_call, mutation_log.touch_arguments),
     "contains": (printing.refusing, decisions.contains),
     "iterate": (printing.refusing, elements.elements),
     "Mod": (printing.percent, objects.BINARY["Mod"]),
@@ -51,7 +52,7 @@ LAYERS: dict[str, tuple[Callable, ...]] = {
 PLAIN: dict[str, Callable] = {
     **objects.UNARY, **{name: function for name, function in objects.BINARY.items() if name not in LAYERS},
     **{name: function for name, function in objects.COMPARE.items() if name not in LAYERS},
-    **{name: getattr(attempts, name) for name in (
+    **{name: getattr(try_statements, name) for name in (
         "catching", "attempt", "attempt_around", "pending", "resume", "raise_", "kept", "shielded", "matches",
         "exception", "unhandled", "raise_again", "interruption", "call_in_attempt")},
     **{name: getattr(decisions, name) for name in (
@@ -59,9 +60,9 @@ PLAIN: dict[str, Callable] = {
     **{name: getattr(loop_choice, name) for name in ("if_stmt", "while_stmt", "for_stmt")},
     **{name: getattr(flow, name) for name in (
         "assert_stmt", "raised", "ld", "result", "refusals", "generator", "grows")},
-    "is_none": abstract.is_none, "touch": effects.touch_variables, "looked_into": calls.looked_into,
+    "is_none": abstract.is_none, "touch": mutation_log.touch_variables, "looked_into": calls.looked_into,
     "context": objects.context, "generated": generated.Generated, "listed": generated.Generated.listed,
-    "begun": pushed.begun, "for_each_of": alternatives.for_each_of, "of_each": alternatives.of_each,
+    "begun": generator_loops.begun, "for_each_of": tagged_union.for_each_of, "of_each": tagged_union.of_each,
     "made": overlay.made, "involves_tracing": implements.has_tensors, "formatted": printing.formatted,
     "new_dict": run_time_keys.MAKERS[dict], "new_set": run_time_keys.MAKERS[set],
 }
@@ -80,12 +81,12 @@ def install() -> None:
     overlay.install()
     calls.REPLACEMENTS[bool] = decisions.of_object(calls.REPLACEMENTS[bool])
     generated.install()
-    chosen_keys.install()
+    dynamic_keys.install()
     run_time_keys.put_in_place()
     heaps.install()
     exit_stacks.install()
     printing.install()
-    outside_world.install()
+    host_effects.install()
 
 
 def _name(layer: Callable) -> str:

@@ -31,9 +31,8 @@ class Layout:
 class Convolution:
     """out[b, o, y] = sum over i, k of x[b, i, y stride + k kernel_dilation - low] w[o, i, k], x spread by `dilation`.
 
-    `reversal` turns the kernel round in some dimensions. With feature groups, the input features of group g meet the
-    kernel's output features of group g; with batch groups, the batches of group g do.
-    """
+    `reversal` turns the kernel round in some dimensions. With feature groups, the input features of group g meet
+    the kernel's output features of group g; with batch groups, the batches of group g do. """
 
     x: Layout
     kernel: Layout

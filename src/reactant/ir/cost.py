@@ -64,9 +64,9 @@ def of_operation(op: ir.Operation, functions: dict[str, ir.Operation] | None = N
     if name in FREE:
         return Cost()
     if name == "stablehlo.while":
-        turn = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
+        iteration = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
         count = trips(op)
-        return turn.times(count.most if count is not None and count.exact else 1)
+        return iteration.times(count.most if count is not None and count.exact else 1)
     if name == "sdy.manual_computation":        # what one device does
         return _of_region(op.regions[0], functions)
     if name in ("stablehlo.if", "stablehlo.case"):

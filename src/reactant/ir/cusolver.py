@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.ir import attributes as attr
 from reactant.ir import modules, ops
-from reactant.ir.lapack import LETTERS, TURNS, lapack_solve, letters, library_call
+from reactant.ir.lapack import LETTERS, TRANSPOSES, lapack_solve, letters, library_call
 from reactant.ir.matrices import adjoint, swapped
 from reactant.ir.types import dtype_of, is_complex, shape_of, tensor_type
 
@@ -337,9 +337,9 @@ def _letter(code: ir.Attribute) -> str:
 
 def _to_solve(op: ir.Operation) -> list[ir.Value]:
     told = {name: _letter(code) for name, code in _settings(op).items()}
-    turn = next(name for name, letter in TURNS.items() if letter == told["trans_x"])
+    transposed = next(name for name, letter in TRANSPOSES.items() if letter == told["trans_x"])
     return [ops.triangular_solve(op.operands[0], op.operands[1], left_side=told["side"] == "L",
-                                 lower=told["uplo"] == "L", unit_diagonal=told["diag"] == "U", transpose_a=turn)]
+                                 lower=told["uplo"] == "L", unit_diagonal=told["diag"] == "U", transpose_a=transposed)]
 
 
 def _to_gtsv2(op: ir.Operation, prefix: str) -> list[ir.Value | None]:

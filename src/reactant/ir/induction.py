@@ -1,9 +1,8 @@
 """What is known of a loop before it runs: counters, trip counts, ranges of integers. Analysis only, no rules.
 
-A counter is a carried integer that every turn increases by the same constant. A trip count is exact where the condition
-is a comparison of a counter with a constant or a conjunction of such, an upper bound where it has other terms too, or
-where start or bound are known to lie in a range.
-"""
+A counter is a carried integer that every iteration increases by the same constant. A trip count is exact where the
+condition is a comparison of a counter with a constant or a conjunction of such, an upper bound where it has other terms
+too, or where start or bound are known to lie in a range. """
 from __future__ import annotations
 
 import math
@@ -27,7 +26,8 @@ _limits = cache(np.iinfo)
 
 @dataclass(frozen=True)
 class Counter:
-    """Carried value `index` starts at `start` (None where known only at run time) and grows by `step` each turn."""
+    """Carried value `index` starts at `start` (None where known only at run time) and grows by `step` each
+    iteration."""
 
     index: int
     start: int | None
@@ -36,8 +36,8 @@ class Counter:
 
 @dataclass(frozen=True)
 class Trips:
-    """At most `most` turns; exactly as many where `exact`. `counted`: nothing but counters and integers from outside
-    decides, so that a turn beyond the last is one whose condition does not hold."""
+    """At most `most` iterations; exactly as many where `exact`. `counted`: nothing but counters and integers from
+    outside decides, so that an iteration beyond the last is one whose condition does not hold."""
 
     most: int
     exact: bool
@@ -93,7 +93,7 @@ class _Counters(dict[int, Counter | None]):
 
 
 def trips(loop: ir.Operation, known: dict[int, Any] | None = None) -> Trips | None:
-    """How often a while op turns; None where nothing bounds it."""
+    """How often a while op iterations; None where nothing bounds it."""
     found: Trips | None = creation.found("trips", loop, lambda op: _trips(op, known))
     return found
 
@@ -102,7 +102,7 @@ def _trips(loop: ir.Operation, known: dict[int, Any] | None) -> Trips | None:
     known = _Counters(loop) if known is None else known
     block = loop.regions[0].blocks[0]
     terms = _terms(block.operations[-1].operands[0])
-    found = [bound for term in terms if (bound := _turns(term, block, known, loop)) is not None]
+    found = [bound for term in terms if (bound := _iterations(term, block, known, loop)) is not None]
     if not found:
         return None
     counted = len(terms) == len(found)
@@ -129,9 +129,9 @@ def _terms(value: ir.Value) -> list[ir.Value]:
 _FLIPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "NE": "NE"}
 
 
-def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Operation) -> Trips | None:
-    """After how many turns a comparison of a counter becomes false: exact for numbers, at most so many for a counter
-    of step 1 or -1 that starts, or a bound that lies, in a known range; none of one that is false."""
+def _iterations(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Operation) -> Trips | None:
+    """After how many iterations a comparison of a counter becomes false: exact for numbers, at most so many for a
+    counter of step 1 or -1 that starts, or a bound that lies, in a known range; none of one that is false."""
     comparison = creation.made(term, "stablehlo.compare")
     if comparison is None:
         number = ops.constant_value(term)
@@ -159,18 +159,18 @@ def _turns(term: ir.Value, block: ir.Block, known: dict[int, Any], loop: ir.Oper
     elif direction == "GE":
         direction, bound = "GT", bound - 1
     if direction == "NE" and exact and (bound - start) * step >= 0 and (bound - start) % step == 0:
-        turns = (bound - start) // step
+        iterations = (bound - start) // step
     elif direction == "LT" and step > 0:
-        turns = max(0, math.ceil((bound - start) / step))
+        iterations = max(0, math.ceil((bound - start) / step))
     elif direction == "GT" and step < 0:
-        turns = max(0, math.ceil((start - bound) / -step))
+        iterations = max(0, math.ceil((start - bound) / -step))
     elif exact and ((direction == "LT" and start >= bound) or (direction == "GT" and start <= bound)):
-        turns = 0
+        iterations = 0
     else:
         return None
     limits = _limits(dtype_of(left))
-    reached = (start, start + turns * step, *(s + offset for s in starts))
-    return Trips(turns, exact) if limits.min <= min(reached) and max(reached) <= limits.max else None
+    reached = (start, start + iterations * step, *(s + offset for s in starts))
+    return Trips(iterations, exact) if limits.min <= min(reached) and max(reached) <= limits.max else None
 
 
 def _counter_of(value: ir.Value, block: ir.Block, known: dict[int, Any]) -> tuple[Counter, int] | None:
@@ -240,14 +240,14 @@ def _range_of_carried(value: ir.Value, block: ir.Block) -> Range | None:
         return None
     known = creation.found("counters asked for", loop, _Counters)
     counter = known[value.arg_number]
-    if counter is None or (turns := trips(loop, known)) is None:
+    if counter is None or (iterations := trips(loop, known)) is None:
         return None
     in_body = block == loop.regions[1].blocks[0]
     starts = (counter.start,) * 2 if counter.start is not None else range_of(loop.operands[counter.index])
     if starts is None or counter.start is None and not _bounds_loop(counter, loop, known):
         return None
     first = starts[0] if counter.step > 0 else starts[1]
-    last = first + (max(turns.most - 1, 0) if in_body else turns.most) * counter.step
+    last = first + (max(iterations.most - 1, 0) if in_body else iterations.most) * counter.step
     reached = (first, last) if in_body else (*starts, last)
     return min(reached), max(reached)
 

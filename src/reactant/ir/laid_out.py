@@ -36,7 +36,7 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order.index(d) for d in range(len(order)))
 
 
-def turn(module: ir.Module, arguments: Orders, results: Orders) -> None:
+def transpose(module: ir.Module, arguments: Orders, results: Orders) -> None:
     """Let `@main` take and give them as they lie."""
     main = modules.function(module)
     block = main.regions[0].blocks[0]

@@ -14,7 +14,7 @@ from reactant.ir.types import dtype_of, shape_of, tensor_type
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 """The first letter of a routine's name."""
-TURNS = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
+TRANSPOSES = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}
 
 
 def letters(**told: str) -> dict[str, ir.Attribute]:
@@ -52,7 +52,7 @@ def lapack_solve(a: ir.Value, b: ir.Value, *, left_side: bool = True, lower: boo
     if not all(shape_of(b)):
         return b
     told = letters(side="L" if left_side else "R", uplo="L" if lower else "U", diag="U" if unit_diagonal else "N",
-                   trans_x=TURNS[transpose_a])
+                   trans_x=TRANSPOSES[transpose_a])
     return library_call(f"lapack_{LETTERS[dtype_of(b).name]}trsm_ffi", [a, b], [b.type], told, len(shape_of(b)) - 2, 1
                         )[0]
 

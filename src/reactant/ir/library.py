@@ -86,18 +86,18 @@ def _substituted(a: np.ndarray, b: np.ndarray, lower: bool) -> np.ndarray:
     return x
 
 
-def _solved(a: np.ndarray, b: np.ndarray, left: bool, lower: bool, unit: bool, turn: str) -> np.ndarray:
+def _solved(a: np.ndarray, b: np.ndarray, left: bool, lower: bool, unit: bool, iteration: str) -> np.ndarray:
     part = triangle(a, lower, unit)
-    part = {"N": part, "T": part.T, "C": part.conj().T}[turn]
-    lower = lower == (turn == "N")
+    part = {"N": part, "T": part.T, "C": part.conj().T}[iteration]
+    lower = lower == (iteration == "N")
     return _substituted(part, b, lower) if left else _substituted(part.T, b.T, not lower).T
 
 
 def _triangular_solve(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:
-    turn = attr.enumerator(op.attributes["transpose_a"])
-    turn = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[turn]
+    iteration = attr.enumerator(op.attributes["transpose_a"])
+    iteration = {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[iteration]
     left, lower, unit = (bool(attr.decode(op.attributes[n])) for n in ("left_side", "lower", "unit_diagonal"))
-    return _each(lambda a, b: [_solved(a, b, left, lower, unit, turn)], *operands)
+    return _each(lambda a, b: [_solved(a, b, left, lower, unit, iteration)], *operands)
 
 
 def _trsm(op: ir.Operation, operands: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -52,8 +52,9 @@ def estimate(module: ir.Module) -> dict[str, float]:
     return {"bytes": total.bytes, "launches": total.launches}
 
 
-def of_turn(loop: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traffic:
-    """One turn of a `stablehlo.while`: its body, with the loops within and the module's functions that it calls."""
+def of_iteration(loop: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traffic:
+    """One iteration of a `stablehlo.while`: its body, with the loops within and the module's functions that it
+    calls."""
     return _of_region(loop.regions[1], functions)
 
 
@@ -69,9 +70,9 @@ def _of_region(region: ir.Region, functions: Mapping[str, ir.Operation]) -> Traf
 def _of_control(op: ir.Operation, functions: Mapping[str, ir.Operation]) -> Traffic | None:
     """The traffic of a loop, a conditional or a call; None of anything else."""
     if op.name == "stablehlo.while":
-        turn = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
+        iteration = _of_region(op.regions[0], functions) + _of_region(op.regions[1], functions)
         count = trips(op)
-        return turn.times(count.most if count is not None and count.exact else 1)
+        return iteration.times(count.most if count is not None and count.exact else 1)
     if op.name == "sdy.manual_computation":     # what one device does
         return _of_region(op.regions[0], functions)
     if op.name in BRANCHES:

@@ -276,7 +276,7 @@ def _chosen(op: ir.Operation) -> ir.Value:
 
 
 def fixed_starts(op: ir.Operation) -> list[int] | None:
-    """Where the window of an update lies; None where only the run shows."""
+    """Where the window of an update lies; None where it is known only at run time."""
     known = [ops.constant_value(start) for start in list(op.operands)[2:]]
     if any(start is None for start in known):
         return None

@@ -20,7 +20,7 @@ from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
 from reactant.loopnests.analysis.budget import WRITTEN, Budget, TooLong
 from reactant.loopnests.analysis.graph import Block, Node, read_block, take_apart
 from reactant.loopnests.calls import arg_extremes, partitions, product_calls
-from reactant.loopnests.choice import interleaving, worth
+from reactant.loopnests.choice import interleaving, profitability
 from reactant.loopnests.emission.supported import compiles
 from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.sorts import sorting
@@ -82,26 +82,26 @@ def native_form(module: ir.Module, mode: str = "auto", handed_over: bool = False
 def _may_pay(block: ir.Block) -> bool:
     """Whether there might be something for `Stage` in a block, or in the regions of its ops: quick to deny."""
     ops = [op.operation for op in block]
-    return any(op.name in worth.HOLDERS or op.name == SORT for op in ops) or worth.may_pay(
+    return any(op.name in profitability.HOLDERS or op.name == SORT for op in ops) or profitability.may_pay(
         [op for op in ops if op.name not in GENERATORS])
 
 
 def _may_be_inline(block: ir.Block) -> bool:
     """Whether all of a program might become calls."""
     own = _own(block)
-    return len(own) <= MOST_INLINE and worth.inline_pays([own]) and all(map(compiles, own))
+    return len(own) <= MOST_INLINE and profitability.inline_pays([own]) and all(map(compiles, own))
 
 
 def _may_be_straight(block: ir.Block) -> bool:
     """Whether all of a program can become native code, which is faster than XLA's where nothing else calls it."""
     own = _own(block)
-    return 0 < len(own) <= MOST_INLINE and worth.straight_pays(own) \
+    return 0 < len(own) <= MOST_INLINE and profitability.straight_pays(own) \
         and all(sorting.possible(op) if op.name == SORT else compiles(op) or product_calls.taken(op, True, True)
                 for op in own)
 
 
 def _is_little(block: ir.Block) -> bool:
-    return worth.is_little(_own(block))
+    return profitability.is_little(_own(block))
 
 
 def _own(block: ir.Block) -> list[ir.Operation]:
@@ -134,23 +134,24 @@ class Stage:
         own = [op for op in ops if op.name not in GENERATORS]
         if not own:
             return
-        if not (self.mode == "always" or handed_over or straight or worth.may_pay(own, in_loop)):     # none of them
+        # none of them
+        if not (self.mode == "always" or handed_over or straight or profitability.may_pay(own, in_loop)):
             for op in own:
-                if op.name in worth.HOLDERS and not compiles(op):
+                if op.name in profitability.HOLDERS and not compiles(op):
                     self._inside(op, in_loop)
             return
         in_place = in_loop and self.mode != "always"
-        possible = [compiles(op) and not (in_place and worth.is_in_place(op))
+        possible = [compiles(op) and not (in_place and profitability.is_in_place(op))
                     and not product_calls.taken(op, straight, straight) for op in own]
         for op, fine in zip(own, possible, strict=True):
-            if not fine and op.name in worth.HOLDERS:
+            if not fine and op.name in profitability.HOLDERS:
                 self._inside(op, in_loop)
         ops, own, possible = _spread_anew(ops, own, possible)
         groups = grouped(own, possible)
-        inline = handed_over and all(possible) and worth.inline_pays([g.ops for g in groups])
+        inline = handed_over and all(possible) and profitability.inline_pays([g.ops for g in groups])
 
         def pays(group: Group) -> bool:
-            return worth.pays(group.ops, functools.partial(_big_outputs, group.ops), in_loop)
+            return profitability.pays(group.ops, functools.partial(_big_outputs, group.ops), in_loop)
         chosen = [g for g in groups if self.mode == "always" or inline or straight or pays(g)]
         written = [(g, made) for g in chosen if (made := self._written(g)) is not None]
         if straight and self.mode != "always" and len(written) < len(chosen):      # it needs XLA after all
@@ -212,7 +213,7 @@ def _sink(ops: list[ir.Operation], possible: list[bool], used: list[list[ir.Valu
     of_user: dict[ir.Value, int] = {}
     for k in range(len(ops) - 1, -1, -1):
         op = ops[k]
-        if possible[k] and len(op.results) == 1 and not op.regions and worth.waits(op):
+        if possible[k] and len(op.results) == 1 and not op.regions and profitability.waits(op):
             level[k] = max(level[k], of_user.get(op.results[0], level[k]))
         for value in used[k]:
             of_user[value] = min(level[k], of_user.get(value, level[k]))
@@ -347,7 +348,7 @@ class Call:
 def _big_outputs(ops: list[ir.Operation]) -> int:
     """How many big arrays leave a group."""
     inside = dict.fromkeys(r for op in ops for r in op.results)
-    return sum(size(shape_and_dtype(v.type)[0]) >= worth.LEAST_MOVED for v in _uses_outside(ops, inside))
+    return sum(size(shape_and_dtype(v.type)[0]) >= profitability.LEAST_MOVED for v in _uses_outside(ops, inside))
 
 
 def _may_be_lent(value: ir.Value) -> bool:

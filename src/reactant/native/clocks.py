@@ -69,8 +69,8 @@ class Site:
     """A part of a function that is clocked.
 
     lines: of the user's program, and how much of what is done there is each one's. flops, special (exponentials and the
-    like, an element each), bytes: of one time through it, without what the parts inside do. turns: the site that counts
-    the iterations of a loop. parent: the part around it."""
+    like, an element each), bytes: of one time through it, without what the parts inside do. iterations: the site that
+    counts the iterations of a loop. parent: the part around it."""
 
     number: int
     name: str
@@ -79,7 +79,7 @@ class Site:
     flops: float = 0.0
     special: float = 0.0
     bytes: float = 0.0
-    turns: int | None = None
+    iterations: int | None = None
 
 
 def new_site(name: str, parent: int | None = None) -> Site:

@@ -223,7 +223,7 @@ def emit_for(f: Function, op: ir.Operation) -> None:
     unsigned = "unsignedCmp" in op.attributes
     f.branch_if(f.let(f"icmp {'ult' if unsigned else 'slt'} {type_} {name}, {upper}"), body, after)
     f.start(body)
-    f.next_turn(op)
+    f.next_iteration(op)
     accesses, group = len(f.accesses), f.module.note("distinct !{}") if INDEPENDENT in op.attributes else None
     f.groups += [group] if group else []
     end = f.emit_block(block)
@@ -298,7 +298,7 @@ def emit_while(f: Function, op: ir.Operation) -> None:
     phis.add(first, flat(f, list(op.operands)))
     if not f.groups:
         note_exchange(f, op, phis.names, phis.edges[0][1])
-    f.next_turn(op)
+    f.next_iteration(op)
     condition = f.emit_block(before)
     handed = flat(f, list(condition.operands)[1:])
     f.branch_if(f.one(condition.operands[0]), body, out)

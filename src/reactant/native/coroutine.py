@@ -88,11 +88,11 @@ class Coroutine(Function):
             self.set_time()
             self.depth += 1
 
-    def next_turn(self, op: ir.Operation) -> None:
+    def next_iteration(self, op: ir.Operation) -> None:
         if holds_warp_operation(op):
             place = self.state.time(str(self.depth - 1), "%number")
-            turn = self.let(f"add i64 {self.let(f'load i64, ptr {place}')}, 1")
-            self.line(f"store i64 {turn}, ptr {place}, align 8")
+            iteration = self.let(f"add i64 {self.let(f'load i64, ptr {place}')}, 1")
+            self.line(f"store i64 {iteration}, ptr {place}, align 8")
 
     def leave_loop(self, op: ir.Operation) -> None:
         self.depth -= holds_warp_operation(op)

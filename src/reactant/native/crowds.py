@@ -1,9 +1,8 @@
 """Functions of very many loops: those that run once in a call are not written out.
 
-LLVM writes out short loops of known turns, each up to some hundred instructions, which takes it 20 to 100 ms a loop;
-what that saves is nanoseconds in every run of the loop. It pays where the loop runs often: in a loop around it, or
-where there is little else.
-"""
+LLVM writes out short loops of known iterations, each up to some hundred instructions, which takes it 20 to 100 ms a
+loop; what that saves is nanoseconds in every run of the loop. It pays where the loop runs often: in a loop around it,
+or where there is little else. """
 from __future__ import annotations
 
 from jaxlib.mlir import ir
@@ -16,7 +15,7 @@ MUCH, MUCH_REPEATED = 1500, 6000
 steps of conjugate gradients with 20 unknowns, 53 loops: 2.5 s of LLVM's time and 40 us a run, not written out 0.4 s and
 38 us; ten products of 8 x 8 1.1 s and 0.4)."""
 MOST, PART = 1200, 150
-"""Operations of all turns above which LLVM writes out but a few turns, of as many operations."""
+"""Operations of all iterations above which LLVM writes out but a few iterations, of as many operations."""
 LITTLE = 64
 """Operations of all turns up to which a loop is written out in any case: no more code than the loop itself."""
 LOOPS = ("scf.for", "scf.parallel", "scf.while")

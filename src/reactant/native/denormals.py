@@ -65,14 +65,14 @@ entry:
   %p.arrived = getelementptr i64, ptr %job, i64 1
   br label %wait
 wait:
-  %turn = phi i64 [0, %entry], [%turn.next, %sleep]
+  %iteration = phi i64 [0, %entry], [%iteration.next, %sleep]
   %arrived = load atomic i64, ptr %p.arrived seq_cst, align 8
   %all = icmp sge i64 %arrived, %n
-  %late = icmp sgt i64 %turn, 20000
+  %late = icmp sgt i64 %iteration, 20000
   %leave = or i1 %all, %late
   br i1 %leave, label %end, label %sleep
 sleep:
-  %turn.next = add i64 %turn, 1
+  %iteration.next = add i64 %iteration, 1
   call i32 @usleep(i32 50)
   br label %wait
 end:
@@ -87,14 +87,14 @@ entry:
   %first = extractvalue { i32, i1 } %found, 1
   br i1 %first, label %threads, label %wait
 wait:
-  %turn = phi i64 [0, %entry], [%turn.next, %sleep]
+  %iteration = phi i64 [0, %entry], [%iteration.next, %sleep]
   %state = load atomic i32, ptr @state seq_cst, align 4
   %others = icmp eq i32 %state, 1
-  %early = icmp slt i64 %turn, 20000
+  %early = icmp slt i64 %iteration, 20000
   %more.time = and i1 %others, %early
   br i1 %more.time, label %sleep, label %end
 sleep:
-  %turn.next = add i64 %turn, 1
+  %iteration.next = add i64 %iteration, 1
   call i32 @usleep(i32 50)
   br label %wait
 threads:

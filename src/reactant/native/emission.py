@@ -259,10 +259,10 @@ class Function:
         handler(self, op)
 
     def enter_loop(self, op: ir.Operation) -> None:
-        """A loop begins (functions whose callers count turns do something here)."""
+        """A loop begins (functions whose callers count iterations do something here)."""
 
-    def next_turn(self, op: ir.Operation) -> None:
-        """At the start of every turn of a loop."""
+    def next_iteration(self, op: ir.Operation) -> None:
+        """At the start of every iteration of a loop."""
 
     def leave_loop(self, op: ir.Operation) -> None:
         """A loop has been translated."""

@@ -28,7 +28,7 @@ _libraries: list[Any] = []
 
 
 LEAST_TRIPS = 4
-"""Turns from which a loop may become vector code. LLVM takes 16, below which it wants them to be whole vectors: a
+"""Iterations from which a loop may become vector code. LLVM takes 16, below which it wants them to be whole vectors: a
 logarithm of sums over 12 states took 1,100 us, and takes 180. It holds for all of llvmlite in this process."""
 MOST_INTERLEAVED = 4
 """The greatest stride that LLVM reads as whole vectors and takes apart. With a stride of 6 it read wrong numbers of

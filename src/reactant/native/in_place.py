@@ -85,7 +85,7 @@ def _make_zero(value: ir.Value) -> None:
 
 @dataclass(frozen=True)
 class Index:
-    """A sum of factors times counters of loops, and a constant. Counters are 0, 1, ...: the turns."""
+    """A sum of factors times counters of loops, and a constant. Counters are 0, 1, ...: the iterations."""
 
     factors: dict[ir.Value, int]
     constant: int
@@ -119,8 +119,8 @@ class _Reader:
 
     def __init__(self, zeros: Set[ir.Value]) -> None:
         self.zeros = zeros
-        self.turns: dict[ir.Value, int | None] = {}
-        """How many turns the loop of a counter has."""
+        self.iterations: dict[ir.Value, int | None] = {}
+        """How many iterations the loop of a counter has."""
         self.known: dict[ir.Value, Index | None] = {}
 
     def last_read_before(self, source: ir.Value, target: ir.Value) -> bool:
@@ -164,37 +164,37 @@ class _Reader:
         if depth < min(len(read.way), len(write.way)):
             one, other = read.way[depth], write.way[depth]
             before = one.block == other.block and one.is_before_in_block(other)
-        turning = [op for op in around if op.name != "scf.if" and not (op.name in LOOPS and self._turns_once(op))]
+        turning = [op for op in around if op.name != "scf.if" and not (op.name in LOOPS and self._iterations_once(op))]
         if before and not turning:
             return True
         if read.index is None or write.index is None:
             return False
         if before and all(op.name in LOOPS for op in turning):
             counters = [c for op in turning for c in self.counters(op)]
-            if self._tells_turns(counters, read.index, write.index):
+            if self._tells_iterations(counters, read.index, write.index):
                 return True
         return self._apart(read.index, write.index)
 
     # -- loops
 
     def counters(self, loop: ir.Operation) -> list[ir.Value]:
-        """The counters of a loop that takes more than one turn."""
+        """The counters of a loop that takes more than one iteration."""
         arguments = list(loop.regions[0].blocks[0].arguments)
-        return [c for c in (arguments[:1] if loop.name == "scf.for" else arguments) if self.turns_of(c) != 1]
+        return [c for c in (arguments[:1] if loop.name == "scf.for" else arguments) if self.iterations_of(c) != 1]
 
-    def _turns_once(self, loop: ir.Operation) -> bool:
+    def _iterations_once(self, loop: ir.Operation) -> bool:
         return not self.counters(loop)
 
-    def turns_of(self, counter: ir.Value) -> int | None:
-        """How many turns the loop of a counter has, None where that is not known."""
-        if counter not in self.turns:
-            self.turns[counter] = None
+    def iterations_of(self, counter: ir.Value) -> int | None:
+        """How many iterations the loop of a counter has, None where that is not known."""
+        if counter not in self.iterations:
+            self.iterations[counter] = None
             lower, upper, step = map(self.index, _range_of(counter))
             if lower and upper and step and not step.factors and step.constant > 0:
                 length = upper.plus(lower, -1)
                 if not length.factors:
-                    self.turns[counter] = max(-(-length.constant // step.constant), 0)
-        return self.turns[counter]
+                    self.iterations[counter] = max(-(-length.constant // step.constant), 0)
+        return self.iterations[counter]
 
     def index(self, value: ir.Value) -> Index | None:
         """An integer as a sum over counters."""
@@ -211,7 +211,7 @@ class _Reader:
         lower, _, step = map(self.index, _range_of(value))
         if lower is None or step is None or step.factors:
             return None
-        once = self.turns_of(value) == 1
+        once = self.iterations_of(value) == 1
         return lower if once else lower.plus(Index({value: step.constant}, 0))
 
     def _sum(self, value: ir.Value) -> Index | None:
@@ -240,14 +240,15 @@ class _Reader:
 
     # -- places
 
-    def _tells_turns(self, counters: list[ir.Value], read: Index, write: Index) -> bool:
-        """Whether both are at one place only in the same turns of these counters: each steps over all that those of
-        shorter steps, and what else differs, can reach."""
-        if any(self.turns_of(c) is None or read.factors.get(c, 0) != write.factors.get(c, 0) or not read.factors.get(c)
+    def _tells_iterations(self, counters: list[ir.Value], read: Index, write: Index) -> bool:
+        """Whether both are at one place only in the same iterations of these counters: each steps over all that those
+        of shorter steps, and what else differs, can reach."""
+        if any(self.iterations_of(c) is None or read.factors.get(c, 0) != write.factors.get(c, 0)
+               or not read.factors.get(c)
                for c in counters):
             return False
         rest = read.plus(write, -1)
-        if any(self.turns_of(c) is None for c in rest.factors):
+        if any(self.iterations_of(c) is None for c in rest.factors):
             return False
         reach = max(map(abs, self._ends(rest, {c for c in (*read.factors, *write.factors) if c not in counters},
                                         read, write)))
@@ -255,24 +256,24 @@ class _Reader:
             step = abs(read.factors[counter])
             if step <= reach:
                 return False
-            reach += step * ((self.turns_of(counter) or 1) - 1)
+            reach += step * ((self.iterations_of(counter) or 1) - 1)
         return True
 
     def _ends(self, rest: Index, inner: Set[ir.Value], read: Index, write: Index) -> tuple[int, int]:
-        """The least and greatest that `read - write` can be in one turn of the outer loops. A counter of inner loops
-        may be at different turns in the two."""
+        """The least and greatest that `read - write` can be in one iteration of the outer loops. A counter of inner
+        loops may be at different iterations in the two."""
         least = greatest = rest.constant
         for counter in inner:
-            last = (self.turns_of(counter) or 1) - 1
+            last = (self.iterations_of(counter) or 1) - 1
             for factor in (read.factors.get(counter, 0), -write.factors.get(counter, 0)):
                 least, greatest = least + min(factor * last, 0), greatest + max(factor * last, 0)
         return least, greatest
 
     def _apart(self, read: Index, write: Index) -> bool:
         """Whether the two have no place in common: as boxes in an array whose rows are as long as the steps say."""
-        if any(self.turns_of(c) is None for c in (*read.factors, *write.factors)):
+        if any(self.iterations_of(c) is None for c in (*read.factors, *write.factors)):
             return False
-        if any(self.turns_of(c) == 0 for c in (*read.factors, *write.factors)):
+        if any(self.iterations_of(c) == 0 for c in (*read.factors, *write.factors)):
             return True
         steps = sorted({abs(f) for f in (*read.factors.values(), *write.factors.values())} | {1}, reverse=True)
         if any(longer % shorter for longer, shorter in zip(steps, steps[1:], strict=False)):
@@ -286,7 +287,7 @@ class _Reader:
         """From where to where an index goes in each dimension; None where it runs over the ends of rows."""
         start, lengths = index.constant, dict.fromkeys(steps, 0)
         for counter, factor in index.factors.items():
-            last = self.turns_of(counter) - 1   # type: ignore[operator]
+            last = self.iterations_of(counter) - 1   # type: ignore[operator]
             start += min(factor, 0) * last
             lengths[abs(factor)] += last
         if start < 0:

@@ -2,14 +2,14 @@
 
 Every thread is an LLVM coroutine. At a meeting (a barrier, a shuffle, a vote...) it writes down what it waits for in
 the block's state and suspends. `reactant.meet` resumes who may go on until every thread has ended or waits for the
-grid: first the lanes of a warp that wait at one operation in the same turns of the loops around it, the earliest
-in the run of the program before others (who is behind catches up, so lanes that a branch or a loop has parted are
+grid: first the lanes of a warp that wait at one operation in the same iterations of the loops around it, the earliest
+in the order of the program before others (who is behind catches up, so lanes that a branch or a loop has parted are
 together again after it), then, when nobody waits in a warp, the block. So any control flow does, however divergent its
 barriers.
 
 The state of a block of n threads is an array of i64: [arena of coroutine frames, then FIELDS with n numbers each, then
 n numbers for each level of a thread's *time*]. Level k of a time is the position in the program of the loop around at
-depth k and how many turns of it have begun, last comes the position of the operation itself, the rest is 0.
+depth k and how many iterations of it have begun, last comes the position of the operation itself, the rest is 0.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from reactant.native.memory import counted
 FIELDS = ("what", "x", "y", "z", "answer", "valid")
 """Of each thread: what it waits for (a code), its operands; what it gets."""
 POSITION = 40
-"""Bits of a level of time that count turns; the position is above them."""
+"""Bits of a level of time that count iterations; the position is above them."""
 RUNNING, DONE = 0, 1
 BLOCK = {"barrier": 10, "barrier.count": 11, "barrier.and": 12, "barrier.or": 13}
 GRID = 14

@@ -16,7 +16,7 @@ Strides: TypeAlias = "dict[tuple[ir.Value, int], int | None]"
 _SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
 _LOOPS = ("scf.for", "scf.while")
 IN_A_LOOP = 8
-"""Turns that a loop is taken to make."""
+"""Iterations that a loop is taken to make."""
 VECTOR = 8
 """Threads that a row should have."""
 

@@ -60,7 +60,7 @@ def _trips(op: ir.Operation) -> int:
 
 
 def known_trips(limits: Sequence[ir.Value]) -> int | None:
-    """Turns between (lower, upper, step) where these are constants."""
+    """Iterations between (lower, upper, step) where these are constants."""
     lower, upper, step = map(_known, limits)
     return None if lower is None or upper is None or not step else max(-(-(upper - lower) // step), 0)
 

@@ -1,9 +1,9 @@
 """Which objects pointers point into, where a loop hands them on.
 
-    while ..: load a[..]; store b[..]; yield b, a        # a and b change places in every turn
+    while ..: load a[..]; store b[..]; yield b, a        # a and b change places in every iteration
 
-In a turn the two are different objects, and neither is a third one: what LLVM cannot see through the phi instructions.
-"""
+In an iteration the two are different objects, and neither is a third one: what LLVM cannot see through the phi
+instructions. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -66,7 +66,7 @@ def _may_be_one(f: Pointers, roots: list[str]) -> bool:
 
 
 def _comes_from(op: ir.Operation, position: int) -> int | None:
-    """The position in which a turn of an `scf.while` has what the next one has in a given position."""
+    """The position in which an iteration of an `scf.while` has what the next one has in a given position."""
     before, after = (region.blocks[0] for region in op.regions)
     given = _argument(after.operations[len(after.operations) - 1].operands[position], after)
     if given is None:

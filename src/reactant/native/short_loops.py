@@ -11,7 +11,7 @@ from reactant.native.parallel import known_trips, work
 from reactant.native.place import Launch
 
 SHORT = 16
-"""Turns up to which a loop is short."""
+"""Iterations up to which a loop is short."""
 MOST = 4000
 """Operations of a thread that may be written out (see `parallel.work`)."""
 
@@ -30,7 +30,7 @@ def write_out(launch: Launch) -> None:
 
 
 def _loops(op: ir.Operation, inside: bool = False) -> list[tuple[ir.Operation, int]] | None:
-    """All loops and their turns; None where one is not short, or threads go different ways inside of one."""
+    """All loops and their iterations; None where one is not short, or threads go different ways inside of one."""
     found = []
     for inner in (each.operation for region in op.regions for block in region for each in block.operations):
         loop = inner.name == "scf.for"

@@ -426,19 +426,19 @@ work:
   call void @reactant.pieces(ptr %job, i1 false)
   br label %wait
 wait:
-  %turn = phi i64 [0, %work], [%turn.next, %pause]
+  %iteration = phi i64 [0, %work], [%iteration.next, %pause]
   %done = load atomic i64, ptr %p.done seq_cst, align 8
   %all = icmp sge i64 %done, %n
   br i1 %all, label %end, label %patience
 patience:
-  %turn.next = add i64 %turn, 1
-  %spin = icmp slt i64 %turn, 200
+  %iteration.next = add i64 %iteration, 1
+  %spin = icmp slt i64 %iteration, 200
   br i1 %spin, label %quick, label %slow
 quick:
   call void asm sideeffect "<PAUSE>", ""()
   br label %pause
 slow:
-  %brief = icmp slt i64 %turn, 400
+  %brief = icmp slt i64 %iteration, 400
   br i1 %brief, label %yield, label %sleep
 yield:
   call i32 @sched_yield()

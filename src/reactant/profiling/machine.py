@@ -107,9 +107,9 @@ def measure() -> Rates:
         count = nbytes // 24
         # several times through it in one call where that takes less than a call
         a, b = np.ones(count), np.ones(count)
-        turns = max(1, (1 << 22) // nbytes)
-        taken = _fastest(jit(_triads, unroll_limit=0), a, b, np.arange(turns))
-        bandwidth.append((float(nbytes), turns * 24 * count / max(taken - call, 0.2 * taken)))
+        iterations = max(1, (1 << 22) // nbytes)
+        taken = _fastest(jit(_triads, unroll_limit=0), a, b, np.arange(iterations))
+        bandwidth.append((float(nbytes), iterations * 24 * count / max(taken - call, 0.2 * taken)))
     # what fits a nearer cache fits the others: small arrays measure how loops begin
     bandwidth = [(size, max(rate for _, rate in bandwidth[k:])) for k, (size, _) in enumerate(bandwidth)]
     product = jit(lambda x, y: x @ y)
@@ -120,9 +120,9 @@ def measure() -> Rates:
     return Rates(_name(), doubles, singles, special, tuple(bandwidth), call)
 
 
-def _triads(a: np.ndarray, b: np.ndarray, turns: np.ndarray) -> np.ndarray:
+def _triads(a: np.ndarray, b: np.ndarray, iterations: np.ndarray) -> np.ndarray:
     c = a + 0.5 * b
-    for _ in range(1, len(turns)):
+    for _ in range(1, len(iterations)):
         c, b = b + 0.5 * c, c
     return c
 

@@ -91,12 +91,12 @@ def profile(function: Callable, /, *args: Any, seconds: float = 1.0, runs: int |
             return plain.run_through(compiled, args, kwargs)        # as short as the way of a plain call, nearly
     between = measured.straight is not None         # else jax's profiler would see the plain runs, too
     half = None if runs is None else -(-runs // 2)
-    plains = [] if between else [_timed(plain, next(copies)) for _ in _turns(half, seconds / 4)]
+    plains = [] if between else [_timed(plain, next(copies)) for _ in _iterations(half, seconds / 4)]
     with measured.running():
-        for _ in _turns(runs, seconds if between else seconds / 2):
+        for _ in _iterations(runs, seconds if between else seconds / 2):
             measured.run(call, *next(copies))
             plains += [_timed(plain, next(copies))] if between else []
-    plains += [] if between else [_timed(plain, next(copies)) for _ in _turns(half, seconds / 4)]
+    plains += [] if between else [_timed(plain, next(copies)) for _ in _iterations(half, seconds / 4)]
     found = measured.profile(lowered.name, statistics.fmean(sorted(plains)[:-(-len(plains) // 2)]))
     times = compiled.times
     found.compile_seconds = {"tracing": times.trace, "passes": times.passes, "native code": times.native,
@@ -104,7 +104,7 @@ def profile(function: Callable, /, *args: Any, seconds: float = 1.0, runs: int |
     return found
 
 
-def _turns(runs: int | None, seconds: float) -> Iterator[int]:
+def _iterations(runs: int | None, seconds: float) -> Iterator[int]:
     """So many runs, or as many as take so long: `LEAST_RUNS` to `MOST_RUNS`."""
     begun, number = time.perf_counter(), 0
     while number < (MOST_RUNS if runs is None else runs) and (

@@ -35,16 +35,16 @@ def parts(function: NativeFunction, counted: Mapping[int, Counted], rate: float,
         if site is root or not counted[number].count:
             continue
         times = float(counted[number].count)
-        turns = counted[site.turns].count if site.turns is not None and site.turns in counted else 0
+        iterations = counted[site.iterations].count if site.iterations is not None and site.iterations in counted else 0
         lines = _shares(site) or {line: 1.0}
         each = Work(site.flops, site.flops * doubles, site.special, site.bytes)
-        own = each.times(float(turns) if turns else times)
-        if turns:       # what is left of a loop's time
+        own = each.times(float(iterations) if iterations else times)
+        if iterations:       # what is left of a loop's time
             place = next(iter(site.lines), line)
-            loops.append(Loop(place, "native", times, float(turns), seconds[number]))
+            loops.append(Loop(place, "native", times, float(iterations), seconds[number]))
         name = f"{function.name}: {site.name}"
-        made.append(Operation(name if not turns else f"{name}, small steps of it", "native", site.name,
-                              max(self_seconds[number], 0.0), float(turns) if turns else times, lines, own))
+        made.append(Operation(name if not iterations else f"{name}, small steps of it", "native", site.name,
+                              max(self_seconds[number], 0.0), float(iterations) if iterations else times, lines, own))
     rest = max(self_seconds[root.number], 0.0) + max(total - seconds[root.number], 0.0)
     made.append(Operation(f"{function.name}: small steps, new arrays, the call", "native",
                           "small steps, new arrays, the call", rest,

@@ -321,7 +321,7 @@ def _same(a: Any, b: Any) -> bool:
     return a == b if not isinstance(a, np.ndarray) else a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 
-def _same_turn(inner: ir.OpView, root: ir.Operation) -> bool:
+def _same_iteration(inner: ir.OpView, root: ir.Operation) -> bool:
     """Whether building `inner` again at `root` computes it no more often: both in one block, or `root` in a branch."""
     wanted, block = inner.operation.block, root.block
     while block != wanted:
@@ -368,7 +368,7 @@ _HELPERS: dict[str, Any] = {
     "content": _content, "scalar": _scalar, "content_kind": content_kind, "one_user": _one_user,
     "attribute": _attribute,
     "same": _same, "template": _template,
-    "owner_of": creation.owner, "same_turn": _same_turn, "result_shape": _result_shape,
+    "owner_of": creation.owner, "same_iteration": _same_iteration, "result_shape": _result_shape,
     "result_dtype": _result_dtype, "kind_letter": kind_letter,
     "root_attribute": _root_attribute, "root_kind": _root_kind,
     "root_template": _root_template,
@@ -472,7 +472,7 @@ class _Writer:
                 self.require(f"{found} == {self.capture(wanted)}")
         if pattern.template:
             if owner != "op":  # what is built again must not come to run more often
-                self.require(f"same_turn({owner}, op)")
+                self.require(f"same_iteration({owner}, op)")
             self.bind(pattern.template, "root_template(op, decoded)" if owner == "op" else f"template({owner})",
                       "{0} == {1}")
 

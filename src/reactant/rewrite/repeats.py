@@ -1,8 +1,9 @@
-"""Which parts of a block are copies of one another: the turns of a loop that was unrolled, the layers of a network.
+"""Which parts of a block are copies of one another: the iterations of a loop that was unrolled, the layers of a
+network.
 
 Ops are compared by tokens: kind, types of the results, attributes and what is in their regions. Where tokens recur at
 one distance, the stretches between are copies if their ops use one another alike; single ops that differ (the constant
-of a stage, the row that a turn writes) are let be, see `Repeat.holes`.
+of a stage, the row that an iteration writes) are let be, see `Repeat.holes`.
 """
 from __future__ import annotations
 

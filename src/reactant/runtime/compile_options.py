@@ -44,9 +44,8 @@ run without both (`-m gpu`; `xla/service/gpu/gpu_compiler.cc`).
 
 Loops stay as XLA has them there. In CUDA graphs (`WHILE` among what `xla_gpu_enable_command_buffer` names) they were
 1.1 to 3.5 times as fast (benchmarks/gpu_loops.py), and with these options 6 of 4,178 tests were wrong, silently (an
-H100, jax 0.11.2, 2026-11-28): loops that are ended by a value, which took no turn or another number of them when they
-were called with other arguments, and incomplete gamma functions.
-"""
+H100, jax 0.11.2, 2026-11-28): loops that are ended by a value, which took no iteration or another number of them when
+they were called with other arguments, and incomplete gamma functions. """
 from __future__ import annotations
 
 from typing import Any

@@ -6,7 +6,7 @@ here, and a later call with a result of the same shape and dtype donates it. New
 before anything touches them.
 
 The pool is one per process. It holds at most `REACTANT_POOL_BYTES` bytes (environment; default an eighth of the
-machine's memory; 0 turns recycling off) and drops the least recently used beyond. `release_memory()` empties it.
+machine's memory; 0 iterations recycling off) and drops the least recently used beyond. `release_memory()` empties it.
 Of the process's memory nothing else is changed but limits of `malloc` (`reactant.runtime.heap`).
 
 The temporaries inside a program are XLA's own: `malloc` and `free` at each call. glibc reuses them up to 32 MiB; above,

@@ -19,16 +19,16 @@ PERIOD = 0.25
 
 
 class Repeated:
-    """A loop of which each turn becomes a part of the program; `turns` so far."""
+    """A loop of which each iteration becomes a part of the program; `iterations` so far."""
 
-    __slots__ = ("code", "turns")
+    __slots__ = ("code", "iterations")
 
     def __init__(self, code: CodeType):
-        self.code, self.turns = code, 0
+        self.code, self.iterations = code, 0
 
     def __str__(self) -> str:
         return (f"unrolling the loop in line {self.code.co_firstlineno} of {os.path.basename(self.code.co_filename)}: "
-                f"{self.turns} copies")
+                f"{self.iterations} copies")
 
 
 class _Step:
@@ -39,7 +39,7 @@ class _Step:
         self.loops: list[Repeated] = []
 
     def __str__(self) -> str:
-        most = max(list(self.loops), key=lambda loop: loop.turns, default=None)
+        most = max(list(self.loops), key=lambda loop: loop.iterations, default=None)
         return self.what if most is None else f"{self.what}, {most}"
 
 

@@ -29,32 +29,32 @@ def squares(x, w):
 
 def chain(x, w):
     """A long chain of cheap steps from one state: the state is kept, not the steps."""
-    def turn(i, v):
+    def iteration(i, v):
         a = ops.sine(v)
         b = ops.multiply(a, ops.cosine(a))
         return [ops.multiply(ops.add(b, v), ops.exponential(ops.negate(b)))]
-    return counted(5, [x], turn)
+    return counted(5, [x], iteration)
 
 
 def narrow(x, w):
     """An array of which only one number matters: the number is kept."""
-    def turn(i, v):
+    def iteration(i, v):
         s = ops.sine(ops.reduce(v, 0, (0,), "add"))
         return [ops.multiply(ops.broadcast_in_dim(ops.multiply(s, s), (4,), ()), w)]
-    return counted(5, [x], turn)
+    return counted(5, [x], iteration)
 
 
 def recurrent(x, m):
-    """tanh(m v): the state before and after the product is the same buffer, one turn apart."""
+    """tanh(m v): the state before and after the product is the same buffer, one iteration apart."""
     return counted(5, [x], lambda i, v: [ops.tanh(ops.dot_general(m, v, contracting_dims=([1], [0])))])
 
 
 def by_counter(x, w):
     """What is made of the counter is made again."""
-    def turn(i, v):
+    def iteration(i, v):
         angle = ops.sine(ops.convert(i, np.float64))
         return [ops.add(v, ops.multiply(w, ops.broadcast_in_dim(ops.multiply(angle, angle), (4,), ())))]
-    return counted(5, [x], turn)
+    return counted(5, [x], iteration)
 
 
 def two_states(x, w):
@@ -67,7 +67,7 @@ KEPT = {"linear": (linear, W, []), "squares": (squares, W, [(5, 4)]), "chain": (
 
 
 def buffers(module, rows=(5, 6)):
-    """Shapes of what loops carry with a row for each turn."""
+    """Shapes of what loops carry with a row for each iteration."""
     with building():
         return sorted(tuple(r.type.shape) for op in modules.walk(module) if op.name == "stablehlo.while"
                       for r in op.results if r.type.shape and r.type.shape[0] in rows)
@@ -104,7 +104,7 @@ def test_constant_parts_of_a_loop_cost_nothing():
 
 
 def stopping(x, w):
-    """Up to nine turns: some rows are never written."""
+    """Up to nine iterations: some rows are never written."""
     def going(i, v):
         return ops.and_(ops.compare(i, 9, "LT"), ops.compare(ops.reduce(v, 0, (0,), "add"), 1.2, "GT"))
     return ops.while_([ops.constant(0, np.int64), x], going,
@@ -132,9 +132,9 @@ def test_no_row_is_read_before_it_is_written(function, other):
 def test_nearly_all_of_a_carried_array_is_kept_as_it_is(border, shape):
     """Of an array whose inner part alone matters, all is kept where that is little more."""
     def stencil(x, w):
-        def turn(i, v):
+        def iteration(i, v):
             inner = ops.slice(v, (border,), (40 - border,))
             return [ops.dynamic_update_slice(v, ops.multiply(inner, inner), [ops.constant(border, np.int64)])]
-        return counted(5, [x], turn)
+        return counted(5, [x], iteration)
     x = np.linspace(0.3, 1.1, 40)
     assert buffers(vjp(module_of(stencil, [x, x]), [0], [0])) == [(5, *shape)]

@@ -41,15 +41,15 @@ PLANS = [
 ]
 
 
-@pytest.mark.parametrize("policy, bound, state, turn, share, expected", PLANS)
-def test_plans(policy, bound, state, turn, share, expected):
-    assert plan(policy, bound, state, turn, share) == expected
+@pytest.mark.parametrize("policy, bound, state, iteration, share, expected", PLANS)
+def test_plans(policy, bound, state, iteration, share, expected):
+    assert plan(policy, bound, state, iteration, share) == expected
     assert Policy.parse(policy.text) == policy
 
 
-def diffuse(x, turns):
+def diffuse(x, iterations):
     u = x.copy()
-    for _ in turns:
+    for _ in iterations:
         u[1:-1] += 0.2 * (np.sin(u[2:]) - 2 * u[1:-1] + u[:-2] * np.cos(x[1:-1]))
     return np.sum(u * u)
 
@@ -98,7 +98,7 @@ def test_checkpointed_takes_what_a_loop_can_index():
     assert reactant.check_derivatives(rows, X)
 
 
-def test_memory_grows_with_the_root_of_the_turns():
+def test_memory_grows_with_the_root_of_the_iterations():
     sizes = []
     for n in (100, 400, 1600):
         function = reactant.jit(lambda x, n=n: diffuse(x, range(n)), native="never")
@@ -107,12 +107,12 @@ def test_memory_grows_with_the_root_of_the_turns():
     assert sizes[1] < 2.2 * sizes[0] and sizes[2] < 2.2 * sizes[1]
 
 
-def eliminated(a, turns):
+def eliminated(a, iterations):
     a = a.copy()
-    for k in range(turns):
+    for k in range(iterations):
         p = k + np.argmax(np.abs(a[k:, k]))
         a[[k, p]] = a[[p, k]]
-        for i in range(k + 1, turns):
+        for i in range(k + 1, iterations):
             a[i] -= a[i, k] / a[k, k] * a[k]
     return np.sum(a ** 2)
 
@@ -131,8 +131,8 @@ def substituted(a):
     return np.sum(a ** 2)
 
 
-def test_a_loop_that_may_end_early_keeps_what_its_turns_change():
-    """Turns that change an element of an array too large to keep whole: there are no groups that are run again."""
+def test_a_loop_that_may_end_early_keeps_what_its_iterations_change():
+    """Iterations that change an element of an array too large to keep whole: there are no groups that are run again."""
     a = np.random.default_rng(0).standard_normal((400, 400))
     operations = reactant.grad(substituted).lower(a).operations()
     assert operations["stablehlo.while"] == 2 * reactant.jit(substituted).lower(a).operations()["stablehlo.while"]

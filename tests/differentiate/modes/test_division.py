@@ -23,16 +23,16 @@ def nested(x, w):
 
 
 def branching(x, w):
-    """A branch in a loop: the value of one turn decides about the next."""
-    def turn(i, v):
+    """A branch in a loop: the value of one iteration decides about the next."""
+    def iteration(i, v):
         large = ops.compare(ops.reduce(v, 0, (0,), "add"), 1.5, "GT")
         return ops.if_(large, lambda: [ops.sine(ops.multiply(v, w))], lambda: [ops.multiply(v, ops.splat(1.4, v))],
                        [v.type])
-    return counted(6, [x], turn)
+    return counted(6, [x], iteration)
 
 
 def stopping(x, w):
-    """Few turns, known at run time only, of at most 9."""
+    """Few iterations, known at run time only, of at most 9."""
     def going(i, v):
         return ops.and_(ops.compare(i, 9, "LT"), ops.compare(ops.reduce(v, 0, (0,), "add"), 1.2, "GT"))
     return ops.while_([ops.constant(0, np.int64), x], going,
@@ -78,7 +78,7 @@ def test_loops_of_tangents_carry_no_values(function):
         made = divided(jvp(module_of(function, [X, W]), [0, 1], [0]), 2)
         loops = late_loops(made, 2)
         assert len(loops) == 1
-        assert len(loops[0].results) == 2                       # the turn, and the tangent
+        assert len(loops[0].results) == 2                       # the iteration, and the tangent
 
 
 def test_products_are_not_done_again():

@@ -13,7 +13,8 @@ CHEAP = {"native": "never"}
 
 @cache
 def best(left, rows):
-    """The fewest turns run again to reverse `left` turns from the first state with `rows` rows, that one included."""
+    """The fewest iterations run again to reverse `left` iterations from the first state with `rows` rows, that one
+    included."""
     if left <= 1:
         return 0
     if rows == 1:
@@ -48,7 +49,7 @@ def decay(x, n):
 
 
 def written_out(x, n):
-    """The gradient of `decay` by hand, turn for turn."""
+    """The gradient of `decay` by hand, iteration for iteration."""
     states = [x * 1.0]
     for i in range(n):
         states.append(np.sin(states[-1]) * 0.99 + 0.01 * x[::-1] * (i % 3))
@@ -65,10 +66,10 @@ WAYS = {"unknown": {}, "binomial": {"checkpoint": "binomial"}, "groups": {"check
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_every_number_of_turns(way):
+def test_every_number_of_iterations(way):
     gradient = reactant.jit(reactant.grad(decay, **WAYS[way]), traced_argnames="n", **CHEAP)
     for n in (0, 1, 2, 6, 7, 8, 63, 64, 65, 130, 1000):
-        np.testing.assert_allclose(gradient(X, n), written_out(X, n), rtol=1e-12, atol=1e-14, err_msg=f"{n} turns")
+        np.testing.assert_allclose(gradient(X, n), written_out(X, n), rtol=1e-12, atol=1e-14, err_msg=f"{n} iterations")
 
 
 def nested(x, n):
@@ -81,13 +82,13 @@ def nested(x, n):
 
 
 def sines(function, **way):
-    """How often the gradient computes the sine of a turn, as a function of the number of turns."""
+    """How often the gradient computes the sine of an iteration, as a function of the number of iterations."""
     gradient = reactant.jit(reactant.grad(function, **way), traced_argnames="n", **CHEAP)
     count = executions(gradient.lower(X, np.int64(3)), "stablehlo.sine")
     return lambda n: count(X, np.int64(n))
 
 
-def test_how_often_a_turn_is_run():
+def test_how_often_a_iteration_is_run():
     """Once forwards, where states are left on the way, and once to keep what the sweep needs. What an inner loop runs
     again is added to that, not multiplied."""
     count = sines(decay)
@@ -96,8 +97,8 @@ def test_how_often_a_turn_is_run():
     assert count(10) <= 3 * 100 and count(40) <= 3 * 1600
 
 
-def test_memory_does_not_depend_on_the_number_of_turns():
-    """The same program reverses 10 turns and 100,000."""
+def test_memory_does_not_depend_on_the_number_of_iterations():
+    """The same program reverses 10 iterations and 100,000."""
     gradient = reactant.jit(reactant.grad(decay), traced_argnames="n", **CHEAP)
     compiled = gradient.lower(X, 3).compile()
     assert compiled.memory_analysis().temp_size_in_bytes < 100_000

@@ -39,13 +39,13 @@ def of_itself(x, y):
 
 def element(x, y):
     """x[i] += sin(x[i - 1]) y[i] in a loop."""
-    def turn(i, v):
+    def iteration(i, v):
         place = ops.add(i, 1)
         here, before = (ops.reshape(ops.dynamic_slice(v, [k], (1,)), ()) for k in (place, i))
         weight = ops.reshape(ops.dynamic_slice(y, [i], (1,)), ())
         moved = ops.add(here, ops.multiply(ops.sine(before), weight))
         return [ops.dynamic_update_slice(v, ops.reshape(moved, (1,)), [place])]
-    return counted(4, [x], turn)
+    return counted(4, [x], iteration)
 
 
 def masked(x, y):

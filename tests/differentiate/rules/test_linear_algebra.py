@@ -254,15 +254,15 @@ def test_a_solution_within_control_flow_needs_no_derivative_of_factors_made_outs
     def solved(a, b):
         factor, _, order = lax.linalg.lu(a)
 
-        def turn(x):
+        def iteration(x):
             x = lax.linalg.triangular_solve(factor, x[order], left_side=True, lower=True, unit_diagonal=True)
             return lax.linalg.triangular_solve(factor, x, left_side=True)
 
         if control == "scan":
-            return lax.scan(lambda x, _: (turn(x), None), b, None, length=3)[0]
+            return lax.scan(lambda x, _: (iteration(x), None), b, None, length=3)[0]
         if control == "while":
-            return lax.while_loop(lambda x: x.sum() > 1, turn, b)
-        return lax.cond(b.sum() > 1, turn, jnp.sin, b)
+            return lax.while_loop(lambda x: x.sum() > 1, iteration, b)
+        return lax.cond(b.sum() > 1, iteration, jnp.sin, b)
 
     a, b = matrix(5, 5) + 4 * np.eye(5), np.abs(matrix(5, 1)) + 1
     module = module_of(of_jax(solved), [a, b])

@@ -8,9 +8,9 @@ import scipy.linalg
 import reactant
 
 RNG = np.random.default_rng(3)
-TURN = np.linalg.qr(RNG.standard_normal((4, 4)))[0]
+ITERATION = np.linalg.qr(RNG.standard_normal((4, 4)))[0]
 RIGHT = RNG.standard_normal((4, 2))
-EQUAL = TURN @ np.diag([1.0, 1.0, 2.0, 2.0]) @ TURN.T
+EQUAL = ITERATION @ np.diag([1.0, 1.0, 2.0, 2.0]) @ ITERATION.T
 
 
 def symmetric(a):
@@ -46,8 +46,8 @@ def along(function, a, t, step=1e-3):
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("function, a", [
-    (exponential, np.eye(3)), (exponential, EQUAL), (root, EQUAL), (polar, EQUAL), (polar, TURN[:, :3]),
-    (shrunk, TURN[:3]), (exponential, TURN + 1j * TURN), (shrunk, (TURN + 1j * TURN)[:, :2])])
+    (exponential, np.eye(3)), (exponential, EQUAL), (root, EQUAL), (polar, EQUAL), (polar, ITERATION[:, :3]),
+    (shrunk, ITERATION[:3]), (exponential, ITERATION + 1j * ITERATION), (shrunk, (ITERATION + 1j * ITERATION)[:, :2])])
 def test_functions_of_matrices(function, a):
     if function is exponential and np.iscomplexobj(a):
         function = lambda a: exponential_of(a + np.conj(a.T))                                       # noqa: E731
@@ -88,10 +88,10 @@ def of_a_symmetric_matrix(a, b=RIGHT[:, 0]):
     return v @ ((np.conj(v.T) @ b[:len(a)]) / w)
 
 
-COMPLEX = (TURN + 1j * TURN[::-1]) @ np.diag([2.0, 2, 0.25, 0.25])
+COMPLEX = (ITERATION + 1j * ITERATION[::-1]) @ np.diag([2.0, 2, 0.25, 0.25])
 
 
-MATRICES = {"tall": TURN[:, :3], "wide": TURN[:2], "equal": EQUAL, "complex": COMPLEX[:, :3]}
+MATRICES = {"tall": ITERATION[:, :3], "wide": ITERATION[:2], "equal": EQUAL, "complex": COMPLEX[:, :3]}
 SOLUTIONS = [
     least_squares, of_vector, least_squares_of_jax, scipy.linalg.pinv, truncated,
     lambda a: np.linalg.pinv(a, rcond=0.2),
@@ -141,9 +141,9 @@ def test_second_derivatives_of_sums(function, a):
 def test_nearly_equal_and_tiny_eigenvalues():
     """Where quotients of differences have no digits left."""
     t = symmetric(RNG.standard_normal((3, 3)))
-    turn = np.linalg.qr(TURN[:3, :3])[0]
+    iteration = np.linalg.qr(ITERATION[:3, :3])[0]
     for values in ([1.0, 1 + 1e-9, 2.0], [1e-17, 3e-17, 1.0]):
-        a = turn @ np.diag(values) @ turn.T
+        a = iteration @ np.diag(values) @ iteration.T
         moved = reactant.jvp(exponential, (a,), (t,))[1]
         np.testing.assert_allclose(moved, scipy.linalg.expm_frechet(a, t, compute_expm=False), atol=1e-13)
 

@@ -98,7 +98,7 @@ def test_equal_elements_of_a_window_share():
 
 
 def test_what_is_cumulative_is_one_loop():
-    """Whose turns do what one element needs; doublings took eight times as long as jax's gradient."""
+    """Whose iterations do what one element needs; doublings took eight times as long as jax's gradient."""
     x = np.array([1.0, 1.0, 0.0, 3.0])
     with building():
         module = module_of(lambda v: ops.reduce_window(v, -np.inf, "maximum", (4,), padding=((3, 0),)), [x])

@@ -89,13 +89,13 @@ def test_windows(name):
     check(build, arguments)
 
 
-def looped(turns):
+def looped(iterations):
     """u[i] = u[i - 1] u[i], one after the other."""
     def build(u):
         def body(i, u):
             before, here = (ops.dynamic_slice(u, [ops.add(i, d)], (1,)) for d in (0, 1))
             return [ops.add(i, 1), ops.dynamic_update_slice(u, ops.multiply(before, here), [ops.add(i, 1)])]
-        return ops.while_([ops.constant(0), u], lambda i, _: ops.compare(i, turns, "LT"), body)[1]
+        return ops.while_([ops.constant(0), u], lambda i, _: ops.compare(i, iterations, "LT"), body)[1]
     return build
 
 

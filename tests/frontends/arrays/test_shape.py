@@ -161,8 +161,8 @@ def test_setting_the_shape_where_it_cannot_be_known_is_refused():
         reactant.jit(in_a_branch)(x)
 
 
-def turned_round(x, turns):
-    for k in range(turns):
+def turned_round(x, iterations):
+    for k in range(iterations):
         x += k
         x = x.T[::-1]
         x = x.reshape(2, -1).reshape(-1)
@@ -170,7 +170,7 @@ def turned_round(x, turns):
 
 
 def test_views_that_undo_each_other():
-    """Each turn made the chain of views longer, and programs grew with the square of the turns."""
+    """Each iteration made the chain of views longer, and programs grew with the square of the iterations."""
     assert check(turned_round, np.arange(6.0), 4).tolist() == [6, 7, 8, 9, 10, 11]
     operations = reactant.jit(turned_round).lower(np.arange(6.0), 4).operations(optimized=False)
     assert operations["stablehlo.reverse"] <= 4

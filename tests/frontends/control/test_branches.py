@@ -308,12 +308,12 @@ def none_or_value(x, flag=None):
 
 def a_number_called_where_the_run_does_not_get(x, jacobian=False):
     """As solvers do, to which `jacobian` may be given."""
-    fresh, turns = True, 0
-    while turns < 3 and x[0] < 100:
+    fresh, iterations = True, 0
+    while iterations < 3 and x[0] < 100:
         if not fresh:
             x[1] = jacobian(x)
         x[0] += 1
-        turns += 1
+        iterations += 1
         fresh = x[0] < 1000
     return x
 
@@ -362,7 +362,7 @@ def perhaps_a_diagonal(m, s):
 @pytest.mark.parametrize("program", [perhaps_copied, perhaps_a_diagonal])
 def test_writes_to_what_may_be_read_only(program):
     """They raised NumPy's error, also in runs in which NumPy raises none."""
-    with pytest.raises(ControlFlowError, match="Only the run knows whether an array that is written"):
+    with pytest.raises(ControlFlowError, match="It is only known at run time whether an array that is written"):
         reactant.jit(program)(np.ones((3, 3)), 1.0)
 
 
@@ -404,7 +404,7 @@ def test_keys_attributes_and_modules_that_are_missing_are_missed_where_they_are_
             compiled(np.array(x))
 
 
-def test_a_key_that_the_first_turn_adds_is_there_in_the_others():
+def test_a_key_that_the_first_iteration_adds_is_there_in_the_others():
     x = np.array([0.5, -0.25, 0.75])
     assert reactant.jit(lambda x: not_there_yet(x, {}))(x) == pytest.approx(not_there_yet(x, {}), rel=1e-14)
 

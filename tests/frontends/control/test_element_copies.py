@@ -1,4 +1,4 @@
-"""Changes of lists and arrays that are elements of lists whose length, or order, only the run knows."""
+"""Changes of lists and arrays that are elements of lists whose length, or order, only run-time values tell."""
 import numpy as np
 import pytest
 

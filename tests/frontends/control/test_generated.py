@@ -1,4 +1,5 @@
-"""`sum`, `any` and `all` of generator expressions: loops where they are long, or as long as only the run knows."""
+"""`sum`, `any` and `all` of generator expressions: loops where they are long, or as long as only run-time values
+tell."""
 from __future__ import annotations
 
 import itertools
@@ -81,7 +82,8 @@ def test_a_fold_over_nothing():
     agree(decisions, [(np.zeros(0),)])
 
 
-# ---- which elements there are, only the run knows ---------------------------------------------------------------
+# ---- which elements there are, only run-time values tell
+# ---------------------------------------------------------------
 
 def kept(x):
     large = [v for v in x if v > 0]

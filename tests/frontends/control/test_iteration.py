@@ -1,4 +1,4 @@
-"""What `for` and the builtins around it take their elements from, where the run decides how many there are."""
+"""What `for` and the builtins around it take their elements from, where run-time values decide how many there are."""
 import numpy as np
 import pytest
 

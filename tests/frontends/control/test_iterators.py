@@ -1,4 +1,4 @@
-"""Iterators and generators that loops take from, where the run decides in which turn the loop ends."""
+"""Iterators and generators that loops take from, where run-time values decide in which iteration the loop ends."""
 import itertools
 
 import numpy as np

@@ -12,7 +12,7 @@ from tests.frontends.agreement import agree
 TABLE = np.arange(15.0).reshape(3, 5) / 7 + 0.1
 
 
-def parts_bound_in_each_turn(u, n):
+def parts_bound_in_each_iteration(u, n):
     for _ in range(n):
         first, second, _last = u
         u += 0.1 * first
@@ -20,7 +20,7 @@ def parts_bound_in_each_turn(u, n):
     return first, second
 
 
-def parts_bound_before_and_in_each_turn(u, n):
+def parts_bound_before_and_in_each_iteration(u, n):
     t = 0.0
     first, second, last = u
     while t < n:
@@ -57,15 +57,15 @@ def something_else_before(u, n):
 
 def read_by_the_test(u, n):
     first = u[0] * 2
-    turns = 0
+    iterations = 0
     while first.max() < 2 * n:
         first = u[0]
         u += 0.1 * first
-        turns += 1
-    return first, turns
+        iterations += 1
+    return first, iterations
 
 
-def bound_in_some_turns(u, n):
+def bound_in_some_iterations(u, n):
     t = 0.0
     part = u[0] * 2
     while t < n:
@@ -88,7 +88,7 @@ def place_known_at_run_time(u, n):
     return part
 
 
-def place_of_one_turn(u, n):
+def place_of_one_iteration(u, n):
     for k in range(40):
         if k == 2:
             part = u[k]
@@ -142,18 +142,19 @@ def bound_in_a_loop_in_a_branch(u, n):
     return held
 
 
-LOOPS = [one_of_several, bound_in_a_loop_in_a_branch, parts_bound_in_each_turn, parts_bound_before_and_in_each_turn,
-         the_same_parts_read_at_the_start, something_else_before, read_by_the_test, bound_in_some_turns,
-         place_known_at_run_time, place_of_one_turn, best_row, found_before_the_break]
+LOOPS = [one_of_several, bound_in_a_loop_in_a_branch, parts_bound_in_each_iteration,
+         parts_bound_before_and_in_each_iteration,
+         the_same_parts_read_at_the_start, something_else_before, read_by_the_test, bound_in_some_iterations,
+         place_known_at_run_time, place_of_one_iteration, best_row, found_before_the_break]
 
 
 @pytest.mark.parametrize("program", LOOPS, ids=lambda f: f.__name__)
 def test_what_names_point_to(program):
-    number = int if program is parts_bound_in_each_turn else float
+    number = int if program is parts_bound_in_each_iteration else float
     agree(program, [(TABLE, number(n)) for n in (1, 5, 12)])
 
 
-@pytest.mark.parametrize("program", [something_else_before, parts_bound_before_and_in_each_turn, read_by_the_test,
+@pytest.mark.parametrize("program", [something_else_before, parts_bound_before_and_in_each_iteration, read_by_the_test,
                                      place_known_at_run_time], ids=lambda f: f.__name__)
 def test_loops_that_never_run(program):
     agree(program, [(TABLE, 0.0), (TABLE, -1.0)])
@@ -193,7 +194,8 @@ def test_one_of_several_arrays_where_the_loop_may_not_run():
         reactant.jit(first_one_then_another)(x, y, 0.3)
 
 
-# ---- arrays in objects and dicts, written in place and bound anew in each turn ------------------------------------
+# ---- arrays in objects and dicts, written in place and bound anew in each iteration
+# ------------------------------------
 
 class Field:
     def __init__(self, values):
@@ -246,15 +248,15 @@ def item_that_a_generator_sees(x, n):
 
 def written_in_an_unrolled_loop_inside(x, n):
     values = np.sum(x, axis=1)
-    turns = 0
-    while turns < n:
+    iterations = 0
+    while iterations < n:
         if np.abs(values[0] - values[1:]).max() < 1e-8:
             break
         for j in range(1, 6):
             values[j] = x[j].sum() * 0.5
         values = np.sort(values)
-        turns += 1
-    return values, turns
+        iterations += 1
+    return values, iterations
 
 
 @pytest.mark.parametrize("program", [attribute_written_and_bound_anew, items_written_and_bound_anew,
@@ -270,7 +272,7 @@ def test_what_tracing_a_loop_leaves_behind_keeps_no_array_alive():
 
 
 def stages_of_an_adaptive_step(y, end):
-    state = {"t": 0.0, "y": y.copy(), "h": 0.1, "turns": 0}
+    state = {"t": 0.0, "y": y.copy(), "h": 0.1, "iterations": 0}
     while state["t"] < end:
         h = min(state["h"], end - state["t"])
         stages = [-state["y"]]
@@ -282,7 +284,7 @@ def stages_of_an_adaptive_step(y, end):
             state["t"] += h
             state["y"] = point
         else:
-            state["turns"] += 1
+            state["iterations"] += 1
         state["h"] = h * min(2.0, 0.9 * 0.05 / error)
     return state
 
@@ -300,16 +302,16 @@ def element_of_a_local_list(y, end):
 
 
 @pytest.mark.parametrize("program", [stages_of_an_adaptive_step, element_of_a_local_list])
-def test_items_that_may_be_bound_to_what_a_turn_made(program):
+def test_items_that_may_be_bound_to_what_a_iteration_made(program):
     agree(program, [(np.array([1.0, 2.0]), 1.0)])
 
 
 def fixed_point(before):
-    for turn in range(500):
+    for iteration in range(500):
         after = np.cos(before)
         after[0] += 0.1
         if np.abs(after - before).max() < 1e-8:
-            return after, turn
+            return after, iteration
         before = after
     return after, -1
 
@@ -366,7 +368,7 @@ def learns(X, w, passes):
 
 @pytest.mark.parametrize("passes", [3, 30])
 def test_loops_in_loops_that_bind_anew_or_write_stay_loops(passes):
-    """The loop around is told that the array it began its turn with may have been written."""
+    """The loop around is told that the array it began its iteration with may have been written."""
     rng = np.random.default_rng(0)
     X, w = rng.standard_normal((100, 4)), np.zeros(4)
     compiled = reactant.jit(learns)
@@ -446,7 +448,7 @@ def written_and_left(x, n):
     return x, y, x is y
 
 
-def left_in_every_turn(x, n):
+def left_in_every_iteration(x, n):
     for _ in range(n):
         x[0] += 1.5
         x = x * 0.9
@@ -478,16 +480,16 @@ def left_in_a_loop_inside(x, n):
 
 
 def left_in_a_while(x, n):
-    turns = 0
+    iterations = 0
     while x.sum() < n:
         x[0] += 1.5
-        turns += 1
-        if turns % 4 == 0:
+        iterations += 1
+        if iterations % 4 == 0:
             x = x + 0.1
-    return x, turns
+    return x, iterations
 
 
-@pytest.mark.parametrize("program", [written_and_left, left_in_every_turn, attribute_that_is_left,
+@pytest.mark.parametrize("program", [written_and_left, left_in_every_iteration, attribute_that_is_left,
                                      left_in_a_loop_inside, left_in_a_while])
 def test_a_name_leaves_an_argument_that_it_has_written(program):
     start = np.arange(5.0) / 3

@@ -408,7 +408,7 @@ class Signal:
     pass
 
 
-def ended_by_its_first_turn(x):
+def ended_by_its_first_iteration(x):
     rows, signals = list(x), True
     for row in rows:
         if not isinstance(row, Signal):
@@ -420,8 +420,8 @@ def ended_by_its_first_turn(x):
     return [s.values for s in rows] if signals or not ready else np.array(rows).sum(0)
 
 
-def test_what_the_only_turn_of_a_loop_finds_out_is_known():
-    assert reactant.verify(ended_by_its_first_turn, np.arange(600.0).reshape(300, 2))
+def test_what_the_only_iteration_of_a_loop_finds_out_is_known():
+    assert reactant.verify(ended_by_its_first_iteration, np.arange(600.0).reshape(300, 2))
 
 
 def endless_behind_a_check(x):
@@ -482,14 +482,14 @@ def test_static_trip_counts(program, n, unroll_limit):
 
 
 def line_search(x):
-    turns = 0
-    while (x * x).sum() > 1e-3 and turns < 60:
+    iterations = 0
+    while (x * x).sum() > 1e-3 and iterations < 60:
         step = 1.0
         while ((x * (1 - step)) ** 2).sum() > 0.5 * (x * x).sum():
             step *= 0.5
         x = x * (1 - 0.6 * step)
-        turns += 1
-    return x, turns
+        iterations += 1
+    return x, iterations
 
 
 def bound_anew_after_a_branch_that_may_write_another(x):
@@ -523,30 +523,30 @@ def test_a_list_that_gets_another_name_in_the_loop():
     agree(list_under_another_name, [(UP,)])
 
 
-def element_by_element(x, turns):
-    """Loops in loops that write arrays of known content; the last turn writes another one."""
+def element_by_element(x, iterations):
+    """Loops in loops that write arrays of known content; the last iteration writes another one."""
     total = np.zeros(3)
-    for turn in [*range(turns)]:
+    for iteration in [*range(iterations)]:
         sums, products = np.zeros(3), np.ones(3)
         for i in range(40):
             for j in range(30):
-                (sums if turn < 2 else products)[j % 3] += x[i % 4] * j
+                (sums if iteration < 2 else products)[j % 3] += x[i % 4] * j
         total = total + sums * products
     return total
 
 
 def test_arrays_that_a_loop_wrote_before_are_carried_at_once(monkeypatch):
-    """A loop that is traced again (a turn of another one) expects to write what it has written: and finds out where it
-    does not."""
+    """A loop that is traced again (an iteration of another one) expects to write what it has written: and finds out
+    where it does not."""
     attempts = []
     attempt = Loop.attempt
     monkeypatch.setattr(Loop, "attempt", lambda self, scratch: attempts.append(self.count) or attempt(self, scratch))
     agree(element_by_element, [(np.arange(1.0, 5.0), 2)])
-    assert attempts == [40, 30, 30, 40, 30, 40, 30]     # and not both loops twice in each turn
+    assert attempts == [40, 30, 30, 40, 30, 40, 30]     # and not both loops twice in each iteration
     agree(element_by_element, [(np.arange(1.0, 5.0), 4)])
 
 
-def ends_in_its_first_turn(x):
+def ends_in_its_first_iteration(x):
     total, place = 0.0, 0
     while x[place] > 0:
         total, found = total + x[place], True
@@ -557,5 +557,5 @@ def ends_in_its_first_turn(x):
     return total
 
 
-def test_a_loop_with_a_test_of_the_run_that_ends_in_its_first_turn():
-    agree(ends_in_its_first_turn, [(np.array([0.5, 2.0]),), (np.array([-0.5, 2.0]),)])
+def test_a_loop_with_a_test_of_the_run_that_ends_in_its_first_iteration():
+    agree(ends_in_its_first_iteration, [(np.array([0.5, 2.0]),), (np.array([-0.5, 2.0]),)])

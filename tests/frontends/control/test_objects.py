@@ -194,16 +194,16 @@ class Budget(Stock):
 
 
 def taken(x, kind):
-    stock, turns = kind(0), 0
+    stock, iterations = kind(0), 0
     for value in x:
         if value > 0.5:
             stock.count += 1
     empty = not stock
     while stock:
-        if x[turns] > 0.25:
-            turns += 1
+        if x[iterations] > 0.25:
+            iterations += 1
         stock.count -= 1
-    return turns, empty, 1 if stock or x[0] > 0.5 else 2, 3 if stock and x[1] > 0.5 else 4
+    return iterations, empty, 1 if stock or x[0] > 0.5 else 2, 3 if stock and x[1] > 0.5 else 4
 
 
 @pytest.mark.parametrize("kind", [Stock, Budget])

@@ -14,7 +14,7 @@ GRAPH = RANDOM.random((15, 15)) < .12
 
 
 def levels(graph, start):
-    """Breadth first: the frontier is another array in each turn."""
+    """Breadth first: the frontier is another array in each iteration."""
     n = len(graph)
     distance, index = np.full(n, -1), np.arange(n)
     distance[start] = 0
@@ -30,7 +30,7 @@ def levels(graph, start):
 
 
 def selected(x, k):
-    """Quickselect: one of two parts, of run-time size, in each turn."""
+    """Quickselect: one of two parts, of run-time size, in each iteration."""
     while True:
         pivot = x[0]
         low, high = x[x < pivot], x[x > pivot]
@@ -45,9 +45,9 @@ def selected(x, k):
 
 def roots(a):
     """Newton's method on those elements that have not converged."""
-    r, active, turns = np.ones_like(a), np.arange(a.size), 0
+    r, active, iterations = np.ones_like(a), np.arange(a.size), 0
     for _ in range(50):
-        turns += 1
+        iterations += 1
         s = r[active]
         excess = s * s - a[active]
         s = s - excess / (2 * s)
@@ -55,14 +55,14 @@ def roots(a):
         active = active[np.abs(excess) > 1e-10]
         if active.size == 0:
             break
-    return r, turns
+    return r, iterations
 
 
-def escapes(c, turns):
+def escapes(c, iterations):
     """Mandelbrot's iteration on the points that are left, in arrays that shrink together."""
     place, left = np.arange(c.size), np.zeros(c.size, c.dtype)
     count = np.zeros(c.size, int)
-    for i in range(turns):
+    for i in range(iterations):
         if not len(left):
             break
         left = left * left + c
@@ -109,7 +109,7 @@ def writes_through_views(x):
     return v.sum()
 
 
-def without_turns(x):
+def without_iterations(x):
     y = x[x > 0]
     for _ in range(int(x[0] > 100)):
         y = y[y > 1]
@@ -142,9 +142,9 @@ def swapped_in_tuples(x):
     return a[0].sum(), a[1].size
 
 
-def whole_again(x, turns):
+def whole_again(x, iterations):
     y, total = x[x > 0], 0.
-    for i in range(turns):
+    for i in range(iterations):
         total += y.sum() * i
         y = x
     return total, y.sum(), y.size
@@ -174,10 +174,10 @@ def distinct(x):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("program, arguments", [
     (levels, (GRAPH, 0)), (levels, (GRAPH.T, 3)), (selected, (X, 0)), (selected, (X, 7)), (selected, (X, 19)),
-    (roots, (np.abs(X) + .5,)), *[(escapes, (X + 1j * X[::-1], turns)) for turns in (0, 1, 2, 3, 6, 20)],
+    (roots, (np.abs(X) + .5,)), *[(escapes, (X + 1j * X[::-1], iterations)) for iterations in (0, 1, 2, 3, 6, 20)],
     (escapes, (np.full(4, 9.), 30)), (trimmed, (RANDOM.random((20, 3)),)), (of_different_sizes, (X, X[::2])),
-    *[(on_either_path, (s * X, .3)) for s in (1, -1)], (writes_through_views, (X,)), (without_turns, (X,)),
-    (without_turns, (X + 200,)), (in_a_list, (X,)), (in_containers, (X,)),
+    *[(on_either_path, (s * X, .3)) for s in (1, -1)], (writes_through_views, (X,)), (without_iterations, (X,)),
+    (without_iterations, (X + 200,)), (in_a_list, (X,)), (in_containers, (X,)),
     *[(whole_again, (X, np.int64(n))) for n in (0, 6)], (swapped_in_tuples, (X,)),
     (inner_loops, (X, 3)), (distinct, (RANDOM.integers(0, 9, 20),)),
     (distinct, (np.zeros(0, int),)),
@@ -191,7 +191,7 @@ def test_arrays_that_shrink_together_share_their_extents():
     assert "gather" not in text.split("stablehlo.while")[1]      # nothing is moved into place
 
 
-def test_a_turn_does_not_read_what_the_last_one_left_without_a_type():
+def test_a_iteration_does_not_read_what_the_last_one_left_without_a_type():
     def spoiled(x):
         y, total = np.zeros(4), 0.
         for i in range(20):

@@ -1,5 +1,5 @@
-"""Arrays of integers at equal distances as indices: the slices that they are, of known steps and of such as the run
-knows."""
+"""Arrays of integers at equal distances as indices: the slices that they are, of known steps and of such as are only
+known at run time."""
 import time
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Dicts and sets with keys that only the run knows, against plain Python."""
+"""Dicts and sets with keys only known at run time, against plain Python."""
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
@@ -469,7 +469,7 @@ def without_a_loop(u):
     return len(d), sum(d.values()), d.get(int(u[2] * 4)), [k for k in d][0], d.pop(int(u[0] * 4)), len(d)
 
 
-def few_turns(u):
+def few_iterations(u):
     places, counts, sums, pairs = {}, Counter(), defaultdict(float), {}
     for i, v in enumerate(u[:3]):
         places[int(v * 4)] = i
@@ -503,14 +503,14 @@ def fromkeys(u):
     dict_comp, tuple_keys, visited_bfs, memo_rt, remove_, pop_, keyerr, mixed, returns_known, types, setop, setop2,
     float_keys, dedupe, two_sum, lru_sim, collatz_max, dict_eq, nested_fn, early, memo_grid, sparse_mv, del_,
     mixed_types, set_methods, without_order, cleared, views, counters, moved, unhashable, no_set, looped,
-    without_a_loop, few_turns],
+    without_a_loop, few_iterations],
     ids=lambda f: f.__name__)
 def test_as_python(program):
     agree(program, CASES)
 
 
 @pytest.mark.parametrize("program, words", [
-    (default_list, "no lists"), (iter_set, "order of a set"), (text, "of keys that only the run knows"),
+    (default_list, "no lists"), (iter_set, "order of a set"), (text, "of keys only known at run time"),
     (popped, "set.pop"), (ordered_counters, "Counter.__lt__"), (fromkeys, "dict.fromkeys")])
 def test_refusals(program, words):
     with pytest.raises(reactant.ConcreteValueNeeded, match="is no key of a dict and no member of a set") as caught:

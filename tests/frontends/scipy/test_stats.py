@@ -85,7 +85,7 @@ def test_ranks(method):
     check(lambda x: stats._stats_py._rankdata(x, method), x)
     check(lambda x: stats._stats_py._rankdata(x[:, :1], method), x)
     check(lambda x: stats._stats_py._rankdata(x.T, method, return_ties=method != "ordinal"), x)
-    if method == "average":     # of the others it depends on the run whether they are integers
+    if method == "average":     # of the others it depends on run-time values whether they are integers
         check(lambda x: (stats.rankdata(x), stats.rankdata(x, axis=1)), x)
 
 

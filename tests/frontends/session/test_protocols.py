@@ -1,4 +1,5 @@
-"""Iteration by methods of the user's classes: what they change, and where only the run knows where they end."""
+"""Iteration by methods of the user's classes: what they change, and where it is only known at run time where they
+end."""
 from __future__ import annotations
 
 import functools
@@ -30,7 +31,7 @@ class Row:
 
 
 class Walk:
-    """An iterator; with a limit, only the run knows where it ends."""
+    """An iterator; with a limit, it is only known at run time where it ends."""
 
     def __init__(self, values, limit=None):
         self.values, self.limit, self.at = values, limit, 0

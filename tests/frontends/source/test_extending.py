@@ -1,4 +1,4 @@
-"""`out.extend(items)` where only the run knows how many items there are, and where it is known."""
+"""`out.extend(items)` where it is only known at run time how many items there are, and where it is known."""
 import numpy as np
 import pytest
 

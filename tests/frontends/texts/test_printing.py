@@ -1,4 +1,4 @@
-"""`print`, warnings and logging in compiled functions: at each call, with the values of the run, in their order."""
+"""`print`, warnings and logging in compiled functions: at each call, with the run-time values, in their order."""
 # ruff: noqa: UP031, UP032 - how texts are formatted is what is tested
 from __future__ import annotations
 

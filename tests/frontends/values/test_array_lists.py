@@ -401,15 +401,15 @@ def test_lists_in_objects_that_others_see():
     agree(seen_twice, [(np.arange(20),)])
 
 
-def read_often(u, turns):
+def read_often(u, iterations):
     steps = [u[k + 1] - u[k] for k in range(4)]
     total = 0.0
-    for i in range(turns):
+    for i in range(iterations):
         if steps[i % 4] > 0:
             total = total + steps[i % 4] * steps[(i + 1) % 4]
     late = [*steps]
     late[0] = late[0] + total
-    for i in range(turns):
+    for i in range(iterations):
         total = total + late[i % 4] * steps[i % 4]
     return total
 
@@ -420,13 +420,13 @@ def test_a_list_that_is_read_often_is_put_together_once_where_it_is_the_same():
     assert raw["stablehlo.concatenate"] == 3    # before the loops, in the branch, and after it; and not for each read
 
 
-# ---- nested lists at places that only the run knows, where no loop is traced again ---------------------------------
+# ---- nested lists at places only known at run time, where no loop is traced again ---------------------------------
 
 PLACES = np.array([0, 1, 3, 2, 1, 0])
 OTHERS = np.array([2, 1, 0, 1, 2, 2])
 
 
-def few_turns(u):
+def few_iterations(u):
     rows = [[0.0] * 3 for _ in range(4)]
     for i in range(len(u)):
         rows[PLACES[int(u[i] > 0)]][OTHERS[i]] += u[i]
@@ -481,7 +481,7 @@ def before_and_in_a_loop(u):
     return rows
 
 
-@pytest.mark.parametrize("program", [few_turns, a_row_has_a_name, a_row_is_taken, in_branches, three_deep,
+@pytest.mark.parametrize("program", [few_iterations, a_row_has_a_name, a_row_is_taken, in_branches, three_deep,
                                      lists_in_a_dict, before_and_in_a_loop], ids=lambda f: f.__name__)
 def test_nested_lists_without_a_loop(program):
     agree(program, U)

@@ -1,4 +1,4 @@
-"""Lists, deques and heaps of which only the run knows how long they are: what Python does with them besides growing."""
+"""Lists, deques and heaps whose lengths are only known at run time: what Python does with them besides growing."""
 from __future__ import annotations
 
 import bisect
@@ -299,9 +299,9 @@ def survivors(x):
 
 
 def weighted(x):
-    front, turns, total = [(0, 1.0)], 0, 0.0
-    while front and turns < 5:
-        turns += 1
+    front, iterations, total = [(0, 1.0)], 0, 0.0
+    while front and iterations < 5:
+        iterations += 1
         after = []
         for k, w in front:
             total += w
@@ -309,7 +309,7 @@ def weighted(x):
                 if k + d < len(x) and x[k + d] > -0.2:
                     after.append((k + d, w * x[k]))
         front = after
-    return turns, total, len(front)
+    return iterations, total, len(front)
 
 
 def beam(x):
@@ -332,15 +332,15 @@ def test_names_bound_to_what_has_grown(program):
 
 
 def doubled(x):
-    front, turns = [0], 0
+    front, iterations = [0], 0
     while len(front) < x[0]:
         after = []
         for k in front:
             after.append(k + 1)
             if k % 2 == 0:
                 after.append(k + 2)
-        front, turns = after, turns + 1
-    return turns, len(front), front[0], front[-1]
+        front, iterations = after, iterations + 1
+    return iterations, len(front), front[0], front[-1]
 
 
 def test_they_get_room_as_they_need_it():
@@ -351,10 +351,10 @@ def test_they_get_room_as_they_need_it():
 
 
 def known_by_two_names(x):
-    first, turns = [1.0], 0
+    first, iterations = [1.0], 0
     kept = first
-    while turns < x[0]:
-        turns, new = turns + 1, []
+    while iterations < x[0]:
+        iterations, new = iterations + 1, []
         for v in x:
             if v > 0.5:
                 new.append(v)
@@ -366,7 +366,8 @@ def known_by_two_names(x):
 
 
 def test_a_list_that_may_be_known_by_another_name_is_not_changed_apart():
-    with pytest.raises(reactant.ReactantError, match="changes a list of which only the run decides which one it is"):
+    with pytest.raises(reactant.ReactantError, match="changes a list of which only run-time values tell which one it "
+                                                     "is"):
         reactant.jit(known_by_two_names)(np.array([2.0, 1.0, 0.3, 0.7, 0.9, 0.2]))
 
 
@@ -394,7 +395,7 @@ def in_a_dict_made_anew(x):
     return len(held["found"]), sum(held["found"], 0.0), held["n"]
 
 
-def test_a_list_in_a_dict_that_each_turn_makes_anew():
+def test_a_list_in_a_dict_that_each_iteration_makes_anew():
     """What had been appended was lost."""
     agree(in_a_dict_made_anew, [(X,), (-X,)], list_capacity=500)
 
@@ -447,7 +448,7 @@ def rows_by_one_name(x):
 
 @pytest.mark.parametrize("program", [changed_by_one_name, rows_by_one_name])
 def test_an_element_known_by_another_name_from_before_is_not_changed_apart(program):
-    with pytest.raises(ControlFlowError, match="that is an element of a list of which only the run knows the length"):
+    with pytest.raises(ControlFlowError, match="that is an element of a list whose length is only known at run time"):
         reactant.jit(program)(X)
 
 

@@ -10,9 +10,9 @@ X = np.array([0.3, 0.5, 0.7])
 CASES = [(X * s,) for s in ([1, 1, 1], [1, -1, 1], [-1, 1, -1], [-1, -1, -1])]
 
 
-def numbers(x, turns=60):
+def numbers(x, iterations=60):
     found = []
-    for k in range(turns):
+    for k in range(iterations):
         if x[k % 3] > 0:
             found.append(x[k % 3] * (k + 1))
     return found

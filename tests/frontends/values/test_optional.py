@@ -256,9 +256,9 @@ def test_none_that_the_first_iteration_does_not_read():
     A = np.random.default_rng(0).random((6, 6))
     A = A @ A.T + np.eye(6)
     x, k = reactant.jit(read_by_later_iterations)(A, np.arange(6.0))
-    plain, turns = read_by_later_iterations(A, np.arange(6.0))
+    plain, iterations = read_by_later_iterations(A, np.arange(6.0))
     np.testing.assert_allclose(x, plain, rtol=1e-9)
-    assert k == turns
+    assert k == iterations
     assert reactant.code_hlo(read_by_later_iterations, A, np.arange(6.0), optimize=False).count("stablehlo.while") == 1
     agree(in_a_while, [(np.array([4.0, 2.0]),), (np.array([0.0, 2.0]),), (np.array([1.0, 2.0]),)])
 
@@ -475,8 +475,8 @@ def forgotten(x, n):
     return left
 
 
-def test_what_each_turn_makes_none_is_a_number_before_the_first():
-    """It was None without a turn, too, and a number in the second one."""
+def test_what_each_iteration_makes_none_is_a_number_before_the_first():
+    """It was None without an iteration, too, and a number in the second one."""
     one = reactant.jit(used_up)
     assert one(X, np.array([0])) == (0.0, X[0], X[1])
     assert one(X, np.array([1])) == (X[0] + X[1], None, None)

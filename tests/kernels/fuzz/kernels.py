@@ -339,7 +339,7 @@ class KernelWriter(Phases):
         self.add("float", Number(total, -600, 600))
 
     def search(self) -> None:
-        """A `while` that threads leave at different turns."""
+        """A `while` that threads leave at different iterations."""
         if self.loops > 1:
             return
         r, d = self.r, self.d

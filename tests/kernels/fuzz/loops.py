@@ -27,19 +27,19 @@ class Loop:
     source: str
     dtype: np.dtype
     result: np.dtype
-    turns: int
+    iterations: int
     threads: int
     seed: int
 
     def arguments(self) -> tuple:
-        """(what is read, what is written, how far some threads go, a threshold, turns, threads that write)."""
+        """(what is read, what is written, how far some threads go, a threshold, iterations, threads that write)."""
         rng = np.random.default_rng(self.seed)
         if self.dtype.kind == "f":
             x = rng.standard_normal(SIZE).astype(self.dtype)
         else:
             x = rng.integers(0 if self.dtype.kind == "u" else -100, 100, SIZE).astype(self.dtype)
-        lengths = rng.integers(0, self.turns, 8).astype(np.int32)
-        return (x, np.zeros(3 * self.threads, self.result), lengths, int(rng.integers(0, 50)), self.turns,
+        lengths = rng.integers(0, self.iterations, 8).astype(np.int32)
+        return (x, np.zeros(3 * self.threads, self.result), lengths, int(rng.integers(0, 50)), self.iterations,
                 3 * self.threads - int(rng.integers(0, 9)))
 
 

@@ -83,20 +83,20 @@ class Phases:
     def rounds_phase(self) -> None:
         """A loop with barriers, in which neighbours exchange."""
         r, d = self.r, self.d
-        name, turn = self.new("ring"), self.new("turn")
-        size, turns = self.in_block, r.randint(1, 4)
+        name, iteration = self.new("ring"), self.new("iteration")
+        size, iterations = self.in_block, r.randint(1, 4)
         d.shared(name, (size,), "float64", False)
         mine = self.new()
         d.declare(mine, d.real(self.clamped(self.real(1), 64.0).text), "float")
-        d.open_for(turn, "0", str(turns), 1)
+        d.open_for(iteration, "0", str(iterations), 1)
         d.assign(f"{name}[t]", mine)
         d.barrier()
         if r.random() < 0.3:
-            d.open_if(f"t >= {turn}")
-            d.assign(mine, f"{mine} + {name}[t - {turn}]")
+            d.open_if(f"t >= {iteration}")
+            d.assign(mine, f"{mine} + {name}[t - {iteration}]")
             d.close()
         else:
-            d.assign(mine, f"{mine} + {name}[(t + {turn} + {r.randint(0, 2)}) % {size}]")
+            d.assign(mine, f"{mine} + {name}[(t + {iteration} + {r.randint(0, 2)}) % {size}]")
         d.barrier()
         d.close()
         self.add("float", Number(mine, -64 * 16, 64 * 16))

@@ -119,16 +119,16 @@ def _source(language: str, functions: list[str], kernels: list[KernelWriter]) ->
 def _host(r: random.Random, n: int, launches: list[tuple]) -> str:
     lines = ["import numpy as np",
              f"def host(k, a0, a1, p, s0, s1, q0, q1, o0, o1, c0, c1, f0, w0, c2, scale=2.0, n={n}):"]
-    turns = r.choice([1, 1, 2, 3])
+    iterations = r.choice([1, 1, 2, 3])
     depth = "    "
-    if turns > 1:
-        lines.append(f"    for turn in range({turns}):")
+    if iterations > 1:
+        lines.append(f"    for iteration in range({iterations}):")
         depth *= 2
     for name, grid, block, shared, arguments in launches:
         lines.append(f"{depth}k.{name}[{grid}, {block}, 0, {shared}]({', '.join(arguments)})")
         if r.random() < 0.3:
             lines.append(depth + r.choice(BETWEEN))
-    if turns > 1 and r.random() < 0.6:
+    if iterations > 1 and r.random() < 0.6:
         lines.append(f"{depth}s0, s1 = s1, s0")
         lines.append(f"{depth}q0, q1 = q1, q0")
     return "\n".join(lines) + "\n"

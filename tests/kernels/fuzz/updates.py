@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-PLACES, ROWS, TURNS = 8, 20, 7
+PLACES, ROWS, ITERATIONS = 8, 20, 7
 DECLARED = {
     "local": "int s[8] = {{{start}}};",
     "shared": "__shared__ int all[32][8]; int *s = all[threadIdx.x]; const int start[8] = {{{start}}};"
@@ -29,7 +29,7 @@ COPIED = "for (int p = 0; p < 8; ++p) y[i * 8 + p] = s[p];"
 
 @dataclass
 class Updates:
-    """A kernel of a seed. statements: those of a turn, each as (C++, Python)."""
+    """A kernel of a seed. statements: those of an iteration, each as (C++, Python)."""
 
     seed: int
 
@@ -42,7 +42,7 @@ class Updates:
         self.source = SOURCE.format(declared=DECLARED[self.memory].format(start=", ".join(map(str, self.start))),
                                     body="\n        ".join(c for c, _ in statements),
                                     copied="" if self.memory == "global" else COPIED)
-        self.python = "def turn(s, j, v):\n" + "".join(p for _, p in statements) + "  return s\n"
+        self.python = "def iteration(s, j, v):\n" + "".join(p for _, p in statements) + "  return s\n"
 
     def _place(self, inner: bool) -> str:
         counted = ["p", "p", "p + 1", "p + 2", "7 - p", "p * 3 % 8", "(p + j) % 8"] if inner else []
@@ -80,9 +80,9 @@ class Updates:
                 f"  for p in range({low}, {high}):\n" + "".join(p for _, p in inside))
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """What the threads read in their turns, and what they write."""
+        """What the threads read in their iterations, and what they write."""
         rng = np.random.default_rng(self.seed)
-        x, y = rng.integers(-9, 20, (ROWS, TURNS)), rng.integers(0, 9, (ROWS, PLACES))
+        x, y = rng.integers(-9, 20, (ROWS, ITERATIONS)), rng.integers(0, 9, (ROWS, PLACES))
         return x.astype(np.int32), y.astype(np.int32)
 
     def expected(self) -> np.ndarray | None:
@@ -92,7 +92,7 @@ class Updates:
         for row, found in zip(x.tolist(), y, strict=True):
             s = found.tolist() if self.memory == "global" else list(self.start)
             for j, v in enumerate(row):
-                s = scope["turn"](s, j, v)
+                s = scope["iteration"](s, j, v)
             if max(map(abs, s)) > 1 << 24:
                 return None
             found[:] = s

@@ -101,7 +101,7 @@ def test_loops_until_the_last_thread_is_done_count_more():
         return f"""func.func public @main(%x: tensor<1000xf64>, %n: tensor<i64>) -> tensor<1000xf64> {{
             %zero = stablehlo.constant dense<0> : tensor<i64>
             %one = stablehlo.constant dense<1> : tensor<i64>
-            %limit = stablehlo.constant dense<{tensor_costs.UNKNOWN_TURNS}> : tensor<i64>
+            %limit = stablehlo.constant dense<{tensor_costs.UNKNOWN_ITERATIONS}> : tensor<i64>
             %r:2 = stablehlo.while(%i = %zero, %a = %x) : tensor<i64>, tensor<1000xf64>
             cond {{
                 %more = stablehlo.compare LT, %i, {limit} : (tensor<i64>, tensor<i64>) -> tensor<i1>

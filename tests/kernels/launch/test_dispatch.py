@@ -33,10 +33,10 @@ def test_tensor_programs(elsewhere):
 
 
 def test_what_would_be_a_loop_of_tensors(elsewhere):
-    """Its turns would be launches: it runs as itself where that is possible."""
+    """Its iterations would be launches: it runs as itself where that is possible."""
     said = str(reactant.kernel(linear_algebra.spmv)[400, 128].explain(*SPARSE))
     if elsewhere == "cuda":
-        assert "spmv: runs as itself on the GPU" in said and "each turn of which is a launch or more" in said
+        assert "spmv: runs as itself on the GPU" in said and "each iteration of which is a launch or more" in said
     else:
         assert "raised to a tensor program" in said
 

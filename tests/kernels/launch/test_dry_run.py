@@ -60,7 +60,7 @@ CASES = {
     "a short loop": (SUM.replace("BOUND", "%c7"), {"load": 0, "store": 1, "arithmetic": 7}),
     "a long loop": (SUM.replace("BOUND", "%c1000"), {"load alone": 1000, "store": 1, "arithmetic alone": 1000}),
     "as data say": (f"%q = memref.load %p[%i] : memref<?xi64>\n%u = arith.index_cast %q : i64 to index\n"
-                    f"{SUM.replace('BOUND', '%u')}", {"load": 1, "load apart": dry_run.UNKNOWN_TURNS, "store": 1}),
+                    f"{SUM.replace('BOUND', '%u')}", {"load": 1, "load apart": dry_run.UNKNOWN_ITERATIONS, "store": 1}),
     "halves and barriers": (HALVES, {"barrier": 7}),
     "places that data say": (FOUND, {"load": 1, "load far": 1, "store": 1}),
     "a column": ("%j = arith.muli %i, %c100 : index\n%v = memref.load %x[%j] : memref<?xf64>", {"load far": 1}),

@@ -97,7 +97,7 @@ def test_a_length_that_only_the_run_decides():
     def program(x, y):
         for t in range(len(x)):
             axpy[1, 4](y, x[t:], 1.0)
-    with pytest.raises(reactant.ReactantError, match="'x' has a length that only the run decides"):
+    with pytest.raises(reactant.ReactantError, match="'x' has a length that only run-time values decide"):
         reactant.jit(program)(np.ones(60), np.ones(60))
 
 

@@ -178,10 +178,10 @@ def test_what_structured_arrays_cannot_do():
         overlapping(p, np.zeros(20, "i4"))
 
 
-BODY = np.dtype([("pos", "f4", (3,)), ("vel", "f4", (3,)), ("turn", "f4", (2, 2)), ("mass", "f8"), ("alive", "?")],
+BODY = np.dtype([("pos", "f4", (3,)), ("vel", "f4", (3,)), ("iteration", "f4", (2, 2)), ("mass", "f8"), ("alive", "?")],
                 align=True)
 BODIES = r"""
-struct Body { float pos[3], vel[3], turn[2][2]; double mass; bool alive; };
+struct Body { float pos[3], vel[3], iteration[2][2]; double mass; bool alive; };
 extern "C" __global__ void move(Body *b, float dt, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n && b[i].alive) for (int d = 0; d < 3; d++) b[i].pos[d] += dt * b[i].vel[d];
@@ -190,7 +190,7 @@ extern "C" __global__ void turned(Body *b, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float v[2] = {0, 0};
-    for (int r = 0; r < 2; r++) for (int c = 0; c < 2; c++) v[r] += b[i].turn[r][c] * b[i].vel[c];
+    for (int r = 0; r < 2; r++) for (int c = 0; c < 2; c++) v[r] += b[i].iteration[r][c] * b[i].vel[c];
     for (int d = 2; d > 0; d--) b[i].vel[d - 1] = v[d - 1];
     b[i].alive = v[0] > 0;
 }
@@ -201,7 +201,7 @@ extern "C" __global__ void all_at_once(Body *b, int m) { float *x = b[0].pos; fo
 
 def _bodies():
     r, b = np.random.default_rng(3), np.zeros(21, BODY)
-    for name in ("pos", "vel", "turn"):
+    for name in ("pos", "vel", "iteration"):
         b[name] = r.standard_normal(b[name].shape)
     b["alive"] = np.arange(21) % 3 > 0
     return b
@@ -214,7 +214,7 @@ def _moved(launch, b):
 
 def _turned(launch, b):
     launch("turned", (2, 16), 21)
-    b["vel"][:, :2] = np.einsum("nrc,nc->nr", b["turn"], b["vel"][:, :2])
+    b["vel"][:, :2] = np.einsum("nrc,nc->nr", b["iteration"], b["vel"][:, :2])
     b["alive"] = b["vel"][:, 0] > 0
 
 
@@ -225,7 +225,7 @@ def _scaled(launch, b):
 
 def _beyond(launch, b):
     launch("all_at_once", (1, 1), 10)                  # over the end of a member: rows of bits
-    for name in ("pos", "vel", "turn"):
+    for name in ("pos", "vel", "iteration"):
         b[name][0] += 1
 
 

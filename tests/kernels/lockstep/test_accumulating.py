@@ -128,7 +128,7 @@ def test_sums_in_shared_memory_are_no_loop():
     np.testing.assert_allclose(y, expected, atol=1e-12)
 
 
-def test_products_that_guard_every_turn():
+def test_products_that_guard_every_iteration():
     """LLVM cannot keep such a sum in a register: it may not write where nobody did."""
     module = reactant.cuda.load("""
     extern "C" __global__ void k(const double *a, const double *b, double *c, int n) {

@@ -1,4 +1,5 @@
-"""Registers that loops pass on from turn to turn: all turns at once, as slices of what they were loaded from."""
+"""Registers that loops pass on from iteration to iteration: all iterations at once, as slices of what they were loaded
+from."""
 from __future__ import annotations
 
 import numpy as np
@@ -57,11 +58,11 @@ REST = ["x[(k + i) % n]", "x[k]", "({0})(k * i + 1)", "x[i]", "(k > 4 ? x[k] : (
 
 
 def random_kernel(seed):
-    """Registers that take turns, from loads, numbers and each other, in a loop of some start, end and step."""
+    """Registers that take iterations, from loads, numbers and each other, in a loop of some start, end and step."""
     random = np.random.default_rng(seed)
     kind = list(TYPES)[random.integers(len(TYPES))]
     count, step = int(random.integers(1, 4)), int(random.integers(1, 4))
-    start, turns = int(random.integers(0, 3)), int(random.integers(0, 24))
+    start, iterations = int(random.integers(0, 3)), int(random.integers(0, 24))
     names = [f"r{k}" for k in range(count)]
     inits = [random.choice([f"({kind})3", "x[i]", "x[n - 1]"]) for _ in names]
     passed = []
@@ -79,7 +80,7 @@ def random_kernel(seed):
        {" ".join(f"{kind} {name} = {init};" for name, init in zip(names, inits, strict=True))}
        for (int k = {start}; k < {end}; k += {step}) {{ y[k * m + i] = {" * 2 + ".join(names)}; {after} }}
        z[i] = {outside}; }}"""
-    return source, TYPES[kind], start + turns * step, seed
+    return source, TYPES[kind], start + iterations * step, seed
 
 
 @pytest.mark.sampled(6)
@@ -101,7 +102,7 @@ def test_random_registers(seed):
 
 
 def test_what_the_loop_writes_is_not_read_earlier():
-    """A register from memory that the turns write is what was there in its own turn."""
+    """A register from memory that the iterations write is what was there in its own iteration."""
     source = r"""extern "C" __global__ void k(float *x, float *y, int n, int m)
     { int i = threadIdx.x; float before = 7;
       for (int k = 0; k < n; k++) {

@@ -24,7 +24,7 @@ extern "C" __global__ void k(const T *x, T *y, int n) {{
     __syncthreads();
     if (i < n) {{ T s = 0; for (int k = 0; k <= 2 * {halo}; k++) s += (k + 1) * tile[t + k]; y[i] = s; }}
 }}"""
-TURNS = """
+ITERATIONS = """
 #define T {type}
 extern "C" __global__ void k(const T *x, T *y, int n) {{
     __shared__ T tile[{block} + 2 * {halo}];
@@ -96,10 +96,10 @@ def some(quick, more):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("source, edge, n, block, halo, kind", some(
     [(ROW, "filled", 257, 32, 1, "short"), (ROW, "wrapped", 100, 32, 3, "double"),
-     (TURNS, "clamped", 5, 8, 2, "float")],
+     (ITERATIONS, "clamped", 5, 8, 2, "float")],
     [(ROW, "clamped", 100, 32, 3, "double"), (ROW, "zero", 5, 8, 2, "float"), (ROW, "zero", 64, 16, 4, "int"),
-     (ROW, "reflected", 33, 16, 2, "int"), (TURNS, "clamped", 100, 32, 3, "double"),
-     (TURNS, "zero", 257, 32, 5, "int"), (TURNS, "filled", 7, 16, 2, "float")]))
+     (ROW, "reflected", 33, 16, 2, "int"), (ITERATIONS, "clamped", 100, 32, 3, "double"),
+     (ITERATIONS, "zero", 257, 32, 5, "int"), (ITERATIONS, "filled", 7, 16, 2, "float")]))
 def test_rows(source, edge, n, block, halo, kind):
     dtype = {"double": "f8", "float": "f4", "int": "i4", "short": "i2"}[kind]
     x = np.random.default_rng(n).integers(-99, 99, n).astype(dtype)

@@ -84,33 +84,33 @@ def test_only_what_is_no_tensor_program():
 
 
 @cuda.jit
-def iterated(x, rates, out, n, turns):
+def iterated(x, rates, out, n, iterations):
     i = cuda.grid(1)
     if i < n:
         value = x[i]
-        for _ in range(turns):
+        for _ in range(iterations):
             value = rates[i] * value * (1.0 - value)
         out[i] = value
 
 
-def iterate(x, rates, turns):
+def iterate(x, rates, iterations):
     out = np.zeros(len(x))
-    reactant.kernel(iterated)[8, 64](x, rates, out, len(x), turns)
+    reactant.kernel(iterated)[8, 64](x, rates, out, len(x), iterations)
     return out
 
 
-@pytest.mark.parametrize("turns, itself", [(100, True), (10, False)])
-def test_what_would_be_a_loop(turns, itself):
+@pytest.mark.parametrize("iterations, itself", [(100, True), (10, False)])
+def test_what_would_be_a_loop(iterations, itself):
     """Runs as itself; differentiated, it is the tensor program."""
     rng = np.random.default_rng(0)
     x, rates = rng.random(500), 2 * rng.random(500)
-    lowered = reactant.jit(iterate, target="gpu").lower(x, rates, turns)
+    lowered = reactant.jit(iterate, target="gpu").lower(x, rates, iterations)
     assert len(calls(lowered)) == itself
-    assert ("each turn of which is a launch" in str(lowered.traced.remarks)) == itself
-    np.testing.assert_allclose(reactant.jit(iterate, target="gpu")(x, rates, turns), iterate(x, rates, turns))
+    assert ("each iteration of which is a launch" in str(lowered.traced.remarks)) == itself
+    np.testing.assert_allclose(reactant.jit(iterate, target="gpu")(x, rates, iterations), iterate(x, rates, iterations))
 
     def loss(a):
-        return np.sum(iterate(a, rates, turns) ** 2)
+        return np.sum(iterate(a, rates, iterations) ** 2)
     gradient = reactant.jit(lambda a: reactant.grad(loss)(a), target="gpu")
     np.testing.assert_allclose(gradient(x), reactant.grad(loss)(x), rtol=1e-10, atol=1e-290)
 
@@ -166,7 +166,7 @@ def test_no_derivative():
 
 WHOLE_GRID = """
 #include <cooperative_groups.h>
-__global__ void turns(double *x, int n) {
+__global__ void iterations(double *x, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     double before = x[(i + 1) % n];
     cooperative_groups::this_grid().sync();
@@ -176,11 +176,12 @@ __global__ void turns(double *x, int n) {
 
 
 def test_barriers_of_the_grid(tmp_path):
-    turns = reactant.cuda.load(WHOLE_GRID).turns
-    with pytest.raises(UnsupportedError, match="(?s)'turns' waits for all blocks of its grid.*:[0-9]+\n.*two kernels"):
-        ptx.compile_kernel(turns[2, 32].record(np.arange(64.0), 64))
+    iterations = reactant.cuda.load(WHOLE_GRID).iterations
+    with pytest.raises(UnsupportedError, match="(?s)'iterations' waits for all blocks of its grid.*:[0-9]+\n.*two "
+                                               "kernels"):
+        ptx.compile_kernel(iterations[2, 32].record(np.arange(64.0), 64))
     x = np.arange(64.0)
-    ptx_emulation.run(lambda a: reactant.kernel(turns, lower="native")[1, 64](a, 64), [x], tmp_path)
+    ptx_emulation.run(lambda a: reactant.kernel(iterations, lower="native")[1, 64](a, 64), [x], tmp_path)
     np.testing.assert_array_equal(x, (np.arange(64) + 1) % 64)
 
 

@@ -39,7 +39,7 @@ def kernel(work: str, body: str) -> ir.Module:
 
 def loop(work: str, predicate: str, step: int, after: bool, bottom: bool, flags: str = " overflow<nsw>") -> str:
     """A loop that carries i, another induction variable and a sum, and hands all on."""
-    turn = f"""
+    iteration = f"""
       %k = arith.constant {step} : {work}
       %n = arith.addi %i, %k{flags} : {work}
       %m = arith.addi %j, %three : {work}
@@ -50,7 +50,7 @@ def loop(work: str, predicate: str, step: int, after: bool, bottom: bool, flags:
     types = ", ".join([work] * 3)
     head = f"%r:3 = scf.while (%i = %a, %j = %seven, %s = %zero) : ({types}) -> ({types})"
     if bottom:
-        return f"""{head} {{ {turn}
+        return f"""{head} {{ {iteration}
             %c = arith.cmpi {predicate}, {'%n' if after else '%i'}, %b : {work}
             scf.condition(%c) %n, %m, %v : {types}
           }} do {{ ^bb0(%x: {work}, %y: {work}, %z: {work}): scf.yield %x, %y, %z : {types} }}"""
@@ -58,11 +58,11 @@ def loop(work: str, predicate: str, step: int, after: bool, bottom: bool, flags:
     return f"""{head} {{ {test}
         %c = arith.cmpi {predicate}, {'%n0' if after else '%i'}, %b : {work}
         scf.condition(%c) %i, %j, %s : {types}
-      }} do {{ ^bb0(%i: {work}, %j: {work}, %s: {work}): {turn}
+      }} do {{ ^bb0(%i: {work}, %j: {work}, %s: {work}): {iteration}
         scf.yield %n, %m, %v : {types} }}"""
 
 
-def turns(predicate: str, step: int, after: bool, bottom: bool, a: int, b: int) -> int | None:
+def iterations(predicate: str, step: int, after: bool, bottom: bool, a: int, b: int) -> int | None:
     """How often the loop's body runs; None if that is too often (or for ever), or it meets numbers below 0 unsigned."""
     i, count = a, 0
     while count < 40:
@@ -93,7 +93,7 @@ def test_counting(work: str) -> None:
             before, counted = kernel(work, text), tidy(count_loops(kernel(work, text)))
             assert "scf.for" in str(counted) and "scf.while" not in str(counted), (predicate, step, after, bottom)
             for a, b in product((-4, 0, 1, 5, 9), (-5, -1, 0, 1, 6, 10)):
-                if turns(predicate, step, after, bottom, a, b) is None:
+                if iterations(predicate, step, after, bottom, a, b) is None:
                     continue
                 outs = []
                 for module in (before, counted):
@@ -118,7 +118,7 @@ def test_equality_by_steps_of_one_needs_no_promise() -> None:
 
 
 def test_constants_are_followed() -> None:
-    """A flag that is true in the first turn only: two turns."""
+    """A flag that is true in the first iteration only: two iterations."""
     with building():
         module = kernel("i32", """
           %yes = arith.constant true

@@ -14,8 +14,8 @@ LOOP = """func.func @kernel() attributes {{gpu.kernel}} {{
   %k = arith.constant {k} : i32
   %b = arith.constant {b} : i32
   %three = arith.constant 3 : i32
-  cf.br ^turn(%a : i32)
-^turn(%i: i32):
+  cf.br ^iteration(%a : i32)
+^iteration(%i: i32):
   %n = arith.addi %i, %k overflow<nsw> : i32
   %wide = arith.extsi %i : i32 to i64
   %far = arith.muli %i, %three overflow<nsw> : i32
@@ -29,7 +29,7 @@ TESTS = {"slt": int.__lt__, "sle": int.__le__, "sgt": int.__gt__, "sge": int.__g
 
 
 def seen(a, k, b, predicate, compared, stays):
-    """What the counter is, turn by turn; None where that is too long."""
+    """What the counter is, one iteration after the other; None where that is too long."""
     found, i = [], a
     while len(found) < 60:
         found.append(i)
@@ -44,7 +44,7 @@ def test_counters_stay_within_their_bounds(predicate):
     known = 0
     with building():
         for a, k, b, compared, stays in product((0, 2, 7), (1, 2, -1, -3), (0, 3, 8), ("%i", "%n"), (True, False)):
-            ways = "^turn(%n : i32), ^end" if stays else "^end, ^turn(%n : i32)"
+            ways = "^iteration(%n : i32), ^end" if stays else "^end, ^iteration(%n : i32)"
             module = modules.parse(LOOP.format(a=a, k=k, b=b, predicate=predicate, compared=compared, ways=ways))
             blocks = blocks_of(kernel_of(module))
             (counter,) = blocks[1].arguments
@@ -66,7 +66,7 @@ def test_the_bounds_of_usual_loops_are_exact():
                 (0, 1, 3, "eq", "%n", False, (0, 2)), (0, 1, 3, "slt", "%n", True, (0, 2)),
                 (2, -1, 0, "sgt", "%i", True, (0, 2)), (1, 2, 7, "ult", "%n", True, (1, 6)),
                 (5, -1, 0, "ne", "%n", True, (1, 5))):
-            ways = "^turn(%n : i32), ^end" if stays else "^end, ^turn(%n : i32)"
+            ways = "^iteration(%n : i32), ^end" if stays else "^end, ^iteration(%n : i32)"
             module = modules.parse(LOOP.format(a=a, k=k, b=b, predicate=predicate, compared=compared, ways=ways))
             blocks = blocks_of(kernel_of(module))
             assert counters_of(blocks)[blocks[1].arguments[0]] == expected

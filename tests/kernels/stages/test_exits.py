@@ -1,4 +1,5 @@
-"""Loops whose last turn leaves in a branch are counted: what LLVM makes of a second, guarded step in each turn."""
+"""Loops whose last iteration leaves in a branch are counted: what LLVM makes of a second, guarded step in each
+iteration."""
 import numpy as np
 import pytest
 

@@ -120,26 +120,26 @@ def test_some_graphs_are_irreducible() -> None:
 def fall_through(order: list[int]) -> str:
     """CUDA: a switch whose cases run into the next ones."""
     cases = " ".join(f"case {c}: out[i] += x[i] * {c}.5f;" for c in order)
-    return f"""extern "C" __global__ void k(float *out, const float *x, const int *which, int turns) {{
+    return f"""extern "C" __global__ void k(float *out, const float *x, const int *which, int iterations) {{
         int i = threadIdx.x;
-        for (int q = 0; q < turns; q++) switch (which[i] + q) {{ {cases} default: out[i] += 1; }}
+        for (int q = 0; q < iterations; q++) switch (which[i] + q) {{ {cases} default: out[i] += 1; }}
     }}"""
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 3, 1, 4], [5, 1, 8, 0, 3, 7], [1, 0], [3]])
-@pytest.mark.parametrize("turns", [1, 3])
-def test_cases_that_fall_through(order: list[int], turns: int) -> None:
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_cases_that_fall_through(order: list[int], iterations: int) -> None:
     random = np.random.default_rng(len(order))
     x, which = random.random(32, np.float32), random.integers(-1, 10, 32).astype(np.int32)
     expected = np.ones(32, np.float32)
     for i, first in enumerate(which):
-        for case in range(first, first + turns):
+        for case in range(first, first + iterations):
             for c in order[order.index(case):] if case in order else []:
                 expected[i] += np.float32(x[i] * np.float32(c + 0.5))
             expected[i] += 1
     for lower in ("tensor", "auto"):
         out = np.ones(32, np.float32)
-        reactant.cuda.load(fall_through(order), lower=lower).k[1, 32](out, x, which, turns)
+        reactant.cuda.load(fall_through(order), lower=lower).k[1, 32](out, x, which, iterations)
         np.testing.assert_array_equal(out, expected)
 
 

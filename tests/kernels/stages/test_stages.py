@@ -61,7 +61,7 @@ def test_kernel(kernels: Any, name: str) -> None:
     ("matmul", 2), ("reduce_divergent", 0), ("count_down", 1), ("strided_loops", 1), ("walking_pointers", 1),
     ("spmv", 1), ("lbm_collide", 0), ("grid_stride", 1), ("tridiagonal", 2)])
 def test_loops_are_counted(kernels: Any, name: str, loops: int) -> None:
-    """Each of these has that many loops (LLVM leaves them) whose number of turns is known at their start."""
+    """Each of these has that many loops (LLVM leaves them) whose number of iterations is known at their start."""
     with building():
         text = str(run_stages(record(kernels, name)))
     assert text.count("scf.for") >= loops

@@ -265,17 +265,17 @@ def test_atomics(kind):
 
 
 @pytest.mark.parametrize("way", ["tensor", "native"])
-@pytest.mark.parametrize("turns", [1, 3])
-def test_atomics_on_the_bits_of_floats(way, turns):
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_atomics_on_the_bits_of_floats(way, iterations):
     """The greatest float by two integer atomics, as programs write it: scatters of the bits."""
     module = reactant.cuda.load(r"""
     __device__ float atomic_max(float *p, float v) {
         return v >= 0 ? __int_as_float(atomicMax((int *)p, __float_as_int(v)))
                       : __uint_as_float(atomicMin((unsigned int *)p, __float_as_uint(v)));
     }
-    extern "C" __global__ void highest(const float *x, const int *group, float *out, int n, int turns) {
+    extern "C" __global__ void highest(const float *x, const int *group, float *out, int n, int iterations) {
         int i = blockIdx.x * blockDim.x + threadIdx.x;
-        for (int k = 0; k < turns; k++)
+        for (int k = 0; k < iterations; k++)
             if (i + k < n) atomic_max(&out[group[i + k]], x[i + k]);
     }
     """, lower=way)
@@ -286,11 +286,11 @@ def test_atomics_on_the_bits_of_floats(way, turns):
     np.maximum.at(wanted, group, x)
 
     def launched(x, group, out):
-        module.highest[5, 64](x, group, out, 300, turns)
+        module.highest[5, 64](x, group, out, 300, iterations)
     compiled = reactant.jit(launched)
     compiled(x, group, out)
     np.testing.assert_array_equal(out, wanted)
-    if way == "tensor" and turns == 1:
+    if way == "tensor" and iterations == 1:
         counts = compiled.lower(x, group, out).operations()
         assert counts["stablehlo.scatter"] == 2 and "stablehlo.while" not in counts
 

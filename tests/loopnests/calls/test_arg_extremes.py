@@ -68,14 +68,14 @@ def test_rows_as_they_lie(dtype, shape, order, axis, fires):
 
 
 def test_in_loops():
-    def turns(x, n):
+    def iterations(x, n):
         total = np.zeros(70, int)
         for k in range(n):
             total += np.argmax(x, axis=1) * k
             x[:, 3] += 1
         return total
     x = numbers((70, 60), "f8")
-    np.testing.assert_array_equal(reactant.jit(turns)(x.copy(), np.int64(9)), turns(x.copy(), 9))
+    np.testing.assert_array_equal(reactant.jit(iterations)(x.copy(), np.int64(9)), iterations(x.copy(), 9))
 
 
 def test_masks_are_no_numbers():

@@ -66,13 +66,13 @@ def test_it_is_not_taken_for_another_sort():
 def test_in_loops_and_threads():
     x = numbers((LONG,), "i8")
 
-    def turns(x, n):
+    def iterations(x, n):
         total = np.zeros_like(x)
         for k in range(n):
             total += np.partition(x + k, 9)
         return total
-    compiled = reactant.jit(turns)
-    np.testing.assert_array_equal(compiled(x, np.int64(40)), turns(x, 40))
+    compiled = reactant.jit(iterations)
+    np.testing.assert_array_equal(compiled(x, np.int64(40)), iterations(x, 40))
     from concurrent.futures import ThreadPoolExecutor
     function = reactant.jit(lambda x: np.partition(x, 9))
     with ThreadPoolExecutor(4) as threads:

@@ -49,10 +49,10 @@ def test_dimensions_in_any_order(subscripts, left, right):
 
 def recurrent(w, x):
     """A network: the weights belong outside of both loops."""
-    def turn(h, row):
+    def iteration(h, row):
         h = jax.lax.fori_loop(0, 3, lambda _, h: jnp.sin(h @ w.T), h)
         return h + row, h.sum()
-    return jax.lax.scan(turn, x[0], x)
+    return jax.lax.scan(iteration, x[0], x)
 
 
 def test_factors_from_outside_are_turned_outside():
@@ -63,12 +63,12 @@ def test_factors_from_outside_are_turned_outside():
 
 def test_factors_that_change_in_the_loop():
     def f(w, x):
-        def turn(carried, _):
+        def iteration(carried, _):
             w, h = carried
             h = h @ w.T
             w = w * 0.9 + h[:16] * 0.01
             return (w, h), h @ (w + 1).T
-        return jax.lax.scan(turn, (w, x), None, length=4)
+        return jax.lax.scan(iteration, (w, x), None, length=4)
     agrees(f, numbers(16, 16) / 9, numbers(20, 16))
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import reactant
 from reactant.ir.context import building
-from reactant.loopnests.choice import worth
+from reactant.loopnests.choice import profitability
 
 EDGE = 200     # of squares that are big enough for native code
 
@@ -72,7 +72,8 @@ def test_the_program_does_not_grow_with_the_array(write):
 
 
 @pytest.mark.parametrize(("write", "elements", "native"), [
-    (every_second, worth.LEAST_MOVED, True), (every_second, 100, False), (in_a_copy, 2 * worth.LEAST_MOVED, True)])
+    (every_second, profitability.LEAST_MOVED, True), (every_second, 100, False),
+                                                           (in_a_copy, 2 * profitability.LEAST_MOVED, True)])
 def test_what_becomes_native(write, elements, native):
     given = np.ones(elements, np.uint8)
     compiled = reactant.jit(write).lower(given if native else reactant.array(given))   # NumPy's: without XLA

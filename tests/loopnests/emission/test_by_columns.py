@@ -1,4 +1,4 @@
-"""Calls of LAPACK in the graph of a block: which there are, and what turns their matrices."""
+"""Calls of LAPACK in the graph of a block: which there are, and what iterations their matrices."""
 import numpy as np
 import pytest
 
@@ -38,7 +38,7 @@ def test_results_and_operands_are_turned():
     assert set(turned) == {packed} and turned[packed].shape == (3, 30, 40)
 
 
-def test_two_turns_cancel():
+def test_two_iterations_cancel():
     """Solutions with triangles take factors, and what the first has solved, as they lie."""
     a = np.random.default_rng(1).standard_normal((30, 30))
     _, calls, turned = graph(lambda a, b: np.linalg.solve(a, b), a, a)

@@ -109,12 +109,12 @@ def two_in_one_place(x, steps):
 def goes_on_by_the_new_content(x):
     """The sum the loop goes on by is read from whichever of two buffers holds the new content."""
     going = x[0].max() < 30
-    turns = 0
+    iterations = 0
     while going:
         x += 0.1 * x[0]
         going = x[0].max() < 30
-        turns += 1
-    return turns
+        iterations += 1
+    return iterations
 
 
 def smith(first, second):
@@ -264,15 +264,15 @@ def test_a_row_that_is_made_of_itself_is_put_aside():
 
 
 def test_the_adjoint_of_a_row_made_of_itself_is_in_place():
-    """What a turn reads before it overwrites it is put aside: no second array, no copy of it."""
+    """What an iteration reads before it overwrites it is put aside: no second array, no copy of it."""
     def swept(a):
         a = a.copy()
         for i in range(1, 39):
             a[i, 1:-1] += 0.2 * (a[i - 1, 1:-1] - a[i, :-2])
         return np.sum(a * a)
     a = np.arange(400.0).reshape(40, 10) % 7
-    turns = native_text(reactant.grad(swept), a).split("scf.while")[-1]
-    assert not re.search(r"memref<400xf64>, memref<400xf64>\) ->", turns)
+    iterations = native_text(reactant.grad(swept), a).split("scf.while")[-1]
+    assert not re.search(r"memref<400xf64>, memref<400xf64>\) ->", iterations)
     expected = reactant.grad(reactant.jit(swept, native="never"))(a)
     np.testing.assert_allclose(reactant.grad(swept)(a), expected, rtol=1e-12)
 
@@ -312,20 +312,20 @@ def test_what_is_summed_over_before_an_update_has_a_nest_of_its_own():
         return np.sum(b ** 2)
     random = np.random.default_rng(0)
     a, b = random.standard_normal((40, 40)) + 20 * np.eye(40), random.standard_normal(40)
-    turns = native_text(reactant.grad(eliminated), a, b).split("scf.while")[-1]
-    assert "memref<1600xf64>, memref<1600xf64>) ->" not in turns
+    iterations = native_text(reactant.grad(eliminated), a, b).split("scf.while")[-1]
+    assert "memref<1600xf64>, memref<1600xf64>) ->" not in iterations
     inverse = np.linalg.inv(a)
     np.testing.assert_allclose(reactant.grad(eliminated)(a, b), -2 * np.outer(inverse.T @ inverse @ b, inverse @ b),
                                rtol=1e-9, atol=1e-14)
 
 
 SEVERAL_RESULTS = """
-func.func public @main(%a: tensor<4xf64>, %b: tensor<4xf64>, %turns: tensor<i64>, %p: tensor<i1>)
+func.func public @main(%a: tensor<4xf64>, %b: tensor<4xf64>, %iterations: tensor<i64>, %p: tensor<i1>)
     -> (tensor<4xf64>, tensor<4xf64>, tensor<4xf64>) {
   %zero = stablehlo.constant dense<0> : tensor<i64>
   %one = stablehlo.constant dense<1> : tensor<i64>
   %low = stablehlo.constant dense<-5.0> : tensor<2xf64>
-  %n, %x, %y = stablehlo.while(%i = %turns, %u = %a, %v = %b) : tensor<i64>, tensor<4xf64>, tensor<4xf64>
+  %n, %x, %y = stablehlo.while(%i = %iterations, %u = %a, %v = %b) : tensor<i64>, tensor<4xf64>, tensor<4xf64>
   cond {
     %more = stablehlo.compare GT, %i, %zero : (tensor<i64>, tensor<i64>) -> tensor<i1>
     stablehlo.return %more : tensor<i1>
@@ -387,8 +387,8 @@ func.func @main(%x: tensor<8x600xf64>, %n: tensor<i64>) -> tensor<8x600xf64> {
     stablehlo.return %c : tensor<i1>
   } do {
     %last = stablehlo.broadcast_in_dim %m, dims = [] : (tensor<i64>) -> tensor<8x600xi64>
-    %turn = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i64>) -> tensor<8x600xi64>
-    %before = stablehlo.compare LT, %turn, %last : (tensor<8x600xi64>, tensor<8x600xi64>) -> tensor<8x600xi1>
+    %iteration = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i64>) -> tensor<8x600xi64>
+    %before = stablehlo.compare LT, %iteration, %last : (tensor<8x600xi64>, tensor<8x600xi64>) -> tensor<8x600xi1>
     %turned = stablehlo.reverse %a, dims = [1] : tensor<8x600xf64>
     %b = stablehlo.negate %turned : tensor<8x600xf64>
     %d = stablehlo.add %turned, %turned : tensor<8x600xf64>
@@ -401,7 +401,7 @@ func.func @main(%x: tensor<8x600xf64>, %n: tensor<i64>) -> tensor<8x600xf64> {
 
 
 def test_a_loop_that_runs_to_its_limit_inclusively():
-    """The last turn, in which the counter is the limit, is none in which it is less."""
+    """The last iteration, in which the counter is the limit, is none in which it is less."""
     with building():
         module = modules.parse(INCLUSIVE)
     x = np.arange(4800.0).reshape(8, 600)
@@ -409,16 +409,17 @@ def test_a_loop_that_runs_to_its_limit_inclusively():
     assert_same(result.reshape(x.shape), -2 * x)
 
 
-def rows_again(groups, turns):
-    """Each group of turns is run for the rows that it fills, as in a reverse sweep: nobody reads what it ends with."""
+def rows_again(groups, iterations):
+    """Each group of iterations is run for the rows that it fills, as in a reverse sweep: nobody reads what it ends
+    with."""
     def group(g, carried):
         x, total = carried
 
-        def turn(k, inner):
+        def iteration(k, inner):
             y, rows = inner
             return jnp.roll(y, 1, 0) * 0.5 + y, jax.lax.dynamic_update_slice(rows, y[None], (k, 0, 0))
-        rows = jax.lax.fori_loop(0, turns, turn, (x, jnp.zeros((turns, *x.shape), x.dtype)))[1]
-        return jnp.cos(x), total + rows[g] * rows[turns - 1 - g]
+        rows = jax.lax.fori_loop(0, iterations, iteration, (x, jnp.zeros((iterations, *x.shape), x.dtype)))[1]
+        return jnp.cos(x), total + rows[g] * rows[iterations - 1 - g]
     return lambda x: jax.lax.fori_loop(0, groups, group, (x, jnp.zeros_like(x)))[1]
 
 

@@ -15,11 +15,11 @@ from tests.oracle import assert_same
 RANDOM = np.random.default_rng(7)
 
 
-def escape(c, turns):
+def escape(c, iterations):
     counts = np.zeros(c.shape, dtype=np.int64)
     left_at = np.zeros(c.shape, np.complex128)
     z, places = np.zeros(c.shape, np.complex128), np.arange(len(c))
-    for k in range(turns):
+    for k in range(iterations):
         if not len(z):
             break
         np.multiply(z, z, z)
@@ -32,9 +32,9 @@ def escape(c, turns):
     return counts, left_at
 
 
-def rebound(x, turns):
+def rebound(x, iterations):
     steps, places, total = np.zeros(len(x), int), np.arange(len(x)), 0.0
-    for k in range(turns):
+    for k in range(iterations):
         x = x * 1.02 + 0.01
         keep = x < 2.0
         steps[places[~keep]] = k + 1
@@ -43,35 +43,35 @@ def rebound(x, turns):
     return steps, total
 
 
-def read_afterwards(x, turns):
-    for _ in range(turns):
+def read_afterwards(x, iterations):
+    for _ in range(iterations):
         x = x * 1.02
         x = x[x < 2.0]
     return x.sum(), len(x), (x > 1).any()
 
 
 def while_any(x):
-    turns, total = 0, 0.0
+    iterations, total = 0, 0.0
     while len(x) > 0:
         x = x - 0.05
         x = x[x > 0]
         total += x.sum()
-        turns += 1
-    return turns, total
+        iterations += 1
+    return iterations, total
 
 
-def rows(points, turns):
+def rows(points, iterations):
     total = 0.0
-    for _ in range(turns):
+    for _ in range(iterations):
         points = points * 1.02
         points = points[np.sqrt((points**2).sum(axis=1)) < 4.0]
         total += points.sum()
     return total, len(points)
 
 
-def into_bins(x, label, turns):
+def into_bins(x, label, iterations):
     found = np.zeros(10)
-    for _ in range(turns):
+    for _ in range(iterations):
         x = x + 0.1 * np.sin(x)
         gone = x > 1.0
         np.add.at(found, label[gone], x[gone])
@@ -79,9 +79,9 @@ def into_bins(x, label, turns):
     return found
 
 
-def last_wins(x, label, turns):
+def last_wins(x, label, iterations):
     found = np.zeros(10)
-    for _ in range(turns):
+    for _ in range(iterations):
         x = x * 1.02
         keep = x < 2
         x, label = x[keep], label[keep]
@@ -89,9 +89,9 @@ def last_wins(x, label, turns):
     return found
 
 
-def extremes(x, turns):
+def extremes(x, iterations):
     low, high, seen = np.inf, -np.inf, False
-    for _ in range(turns):
+    for _ in range(iterations):
         x = x * 1.03
         x = x[np.abs(x) < 2]
         if len(x):
@@ -99,9 +99,9 @@ def extremes(x, turns):
     return low, high, seen
 
 
-def other_places(x, place, table, turns):
+def other_places(x, place, table, iterations):
     total = 0.0
-    for _ in range(turns):
+    for _ in range(iterations):
         x = x + table[place]
         keep = x < 9
         x, place = x[keep], (place[keep] * 7 + 1) % len(table)
@@ -109,28 +109,28 @@ def other_places(x, place, table, turns):
     return total, len(place)
 
 
-def two_masks(x, y, turns):
+def two_masks(x, y, iterations):
     total = 0.0
-    for _ in range(turns):
+    for _ in range(iterations):
         x, y = x * 1.02, y * 1.03
         x, y = x[x < 2], y[y < 2]
         total += x.sum() * y.sum()
     return total, len(x), len(y)
 
 
-def collatz(x, turns):
+def collatz(x, iterations):
     total = 0
-    for _ in range(turns):
+    for _ in range(iterations):
         x = np.where(x % 2 == 0, x // 2, 3 * x + 1)
         x = x[x != 1]
         total += len(x)
     return total, x.sum()
 
 
-def inner_loops(x, turns):
-    found = np.zeros(turns, int)
-    for i in range(turns):
-        z, k = x * (1 + i / turns), 0
+def inner_loops(x, iterations):
+    found = np.zeros(iterations, int)
+    for i in range(iterations):
+        z, k = x * (1 + i / iterations), 0
         while len(z) > 0 and k < 40:
             z = z * 1.1
             z = z[z < 3.0]
@@ -139,27 +139,27 @@ def inner_loops(x, turns):
     return found
 
 
-def neighbours_of_all(x, turns):
+def neighbours_of_all(x, iterations):
     left, most = np.ones(len(x), bool), 0.0
-    for k in range(turns):
+    for k in range(iterations):
         left = left & (x * (k + 1.0) < 20)
         z = np.where(left, x * (k + 1.0), 0.0)
         most += (z + np.roll(z, 1)).max()
     return most
 
 
-def all_of_it(x, turns):
+def all_of_it(x, iterations):
     left, total = np.ones(len(x), bool), 0.0
-    for _ in range(turns):
+    for _ in range(iterations):
         x = x + 0.1
         left = left & (x < 3)
         total += x.sum() + left.sum()
     return total, x, left
 
 
-def grows(x, turns):
+def grows(x, iterations):
     chosen, total = np.zeros(len(x), bool), 0.0
-    for k in range(turns):
+    for k in range(iterations):
         chosen = chosen | (x > 2 - 0.05 * k)
         total += x[chosen].sum()
     return total
@@ -260,10 +260,10 @@ def test_implies():
     assert not any(listed.implies(v, mask) for v in values)
 
 
-def on_a_grid(places, turns):
+def on_a_grid(places, iterations):
     rows, columns = (each.ravel() for each in places)
     counts, x = np.zeros(places.shape[1:], int), rows * 0.01 + columns * 0.02
-    for k in range(turns):
+    for k in range(iterations):
         x = x * 1.02
         keep = x < 3.0
         counts[rows[~keep], columns[~keep]] = k
@@ -290,10 +290,10 @@ def time_of(function, arguments):
 
 
 def test_costs_what_is_left():
-    """Many turns of few elements take as long as these do."""
+    """Many iterations of few elements take as long as these do."""
     compiled = reactant.jit(escape)
     few, many = plane(200_000), plane(200_000)
-    few[100:] = 9.0         # leave in the first turn
+    few[100:] = 9.0         # leave in the first iteration
     many[:] = 0.1
     compiled(few, 200), compiled(many, 200)
     assert 10 * time_of(compiled, (few, 200)) < time_of(compiled, (many, 200))

@@ -45,14 +45,15 @@ def sites(function, *args, **options):
         for site, count in [(clocks.site(n), c.count) for n, c in counted.items()]:
             if site is not None:
                 lines = {int(line.rpartition(":")[2]) - first for line in site.lines if line}
-                found.append((site, lines, count, counted[site.turns].count if site.turns in counted else None))
+                found.append((site, lines, count,
+                              counted[site.iterations].count if site.iterations in counted else None))
     return found
 
 
 def test_a_loop_its_iterations_and_what_it_does():
     found = sites(sweeps, np.arange(4000.0), 12, unroll_limit=0)
-    (loop, lines, count, turns), = [row for row in found if row[3] is not None]
-    assert (count, turns) == (1, 12) and 2 in lines
+    (loop, lines, count, iterations), = [row for row in found if row[3] is not None]
+    assert (count, iterations) == (1, 12) and 2 in lines
     (nest, lines, count, _), = [row for row in found if row[0].parent == loop.number]
     assert (lines, count) == ({3}, 12) and nest.flops == 2 * 3998
     assert nest.bytes == pytest.approx(8 * (4000 + 3998), rel=0.01)
@@ -61,18 +62,19 @@ def test_a_loop_its_iterations_and_what_it_does():
 
 
 def test_steps_of_little_work_are_counted_where_they_are():
-    (site, lines, count, turns), = sites(small, np.ones(8))
-    assert site.parent is None and lines == {1} and (count, turns) == (1, None) and site.flops == 16
+    (site, lines, count, iterations), = sites(small, np.ones(8))
+    assert site.parent is None and lines == {1} and (count, iterations) == (1, None) and site.flops == 16
 
 
 @pytest.mark.parametrize("function, flops, special", [
     (strips, 50 * 2 * 5000, 0),
-    (iterated_sine, 9 * 5000 + 5000, 45000),        # the product does not change from turn to turn
+    (iterated_sine, 9 * 5000 + 5000, 45000),        # the product does not change from iteration to iteration
 ])
 def test_loops_written_in_ways_of_their_own_are_known_too(function, flops, special):
     found = sites(function, np.linspace(0.0, 0.4, 5000), unroll_limit=0)
-    assert sum(site.flops * (turns or count) for site, _, count, turns in found) == pytest.approx(flops, rel=0.01)
-    assert sum(site.special * (turns or count) for site, _, count, turns in found) == special
+    assert sum(site.flops * (iterations or count) for site, _, count, iterations in found) == pytest.approx(flops,
+                                                                                                            rel=0.01)
+    assert sum(site.special * (iterations or count) for site, _, count, iterations in found) == special
 
 
 def test_programs_that_nobody_measures_have_no_marks():

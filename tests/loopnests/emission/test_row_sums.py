@@ -90,8 +90,8 @@ def test_thin_products(name, count, dtype):
         np.testing.assert_allclose(got, wanted, rtol=rtol, atol=rtol * 10)
 
 
-def subspace_iteration(a, v, turns):
-    for _ in range(turns):
+def subspace_iteration(a, v, iterations):
+    for _ in range(iterations):
         v = a @ v
         v = v / np.sqrt((v * v).sum(0))
     return v
@@ -105,7 +105,7 @@ def test_thin_products_in_loops():
                                    subspace_iteration(a, v, 30), rtol=1e-8, atol=1e-9)
 
 
-def test_bounds_that_depend_on_the_turn():
+def test_bounds_that_depend_on_the_iteration():
     a, x = field(70, 70), field(70)
     np.testing.assert_allclose(reactant.jit(steps, native="always")(a, x), steps(a, x), rtol=1e-10, atol=1e-10)
 

@@ -1,4 +1,4 @@
-"""Arrays that live in the rows in which a loop keeps what they were before every turn."""
+"""Arrays that live in the rows in which a loop keeps what they were before every iteration."""
 import numpy as np
 import pytest
 
@@ -74,10 +74,10 @@ def test_the_array_is_its_rows(body, shape, element):
     x = np.linspace(-0.5, 1, int(np.prod(shape))).reshape(shape).astype(dtype)
     sizes = [b.size for b in written(module).workspace]
     assert sizes == [6 * x.size] or body is NESTED and 6 * x.size in sizes
-    for turns in (5, 2, 1, 0, 9):
-        last, kept = run(module, [x, np.int64(turns)])
+    for iterations in (5, 2, 1, 0, 9):
+        last, kept = run(module, [x, np.int64(iterations)])
         state, rows = x.copy(), []
-        for turn in range(min(turns, 5)):
+        for iteration in range(min(iterations, 5)):
             rows.append(state)
             if body is STENCIL:
                 state = state.copy()
@@ -89,7 +89,7 @@ def test_the_array_is_its_rows(body, shape, element):
             elif body is TURNED:
                 state = state[::-1] * state[::-1]
             else:
-                for _ in range(turn):
+                for _ in range(iteration):
                     state = state[::-1] + rows[-1]
                 state = state - rows[-1]
         np.testing.assert_allclose(last, state, rtol=1e-6)

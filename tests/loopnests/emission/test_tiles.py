@@ -21,13 +21,13 @@ def moved(a, rows, columns):
 
 
 def program(seed):
-    """A loop whose turn is a chain of stencils of random shape."""
+    """A loop whose iteration is a chain of stencils of random shape."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(3, 7))
     steps = [(*map(int, rng.integers(0, k + 2, 2)), *map(int, rng.integers(-2, 3, 2))) for k in range(count)]
     other = int(rng.integers(count))
 
-    def turn(x, y):
+    def iteration(x, y):
         made = [x, y]
         for a, b, r, c in steps:
             edge = jnp.sqrt(1.0 + moved(made[a], r, c) ** 2) * made[b] + moved(made[b], -r, 0)
@@ -35,7 +35,7 @@ def program(seed):
         return made[-1] + 0.1 * made[other], made[-2]
 
     def repeated(x, y):
-        return jax.lax.fori_loop(0, 5, lambda _, state: turn(*state), (x, y))
+        return jax.lax.fori_loop(0, 5, lambda _, state: iteration(*state), (x, y))
     return repeated
 
 
@@ -101,7 +101,8 @@ def test_rows_of_memory_far_away_are_asked_for_before_they_are_read(small, monke
 
 
 def staggered(h, u, top, steps):
-    """Two arrays in place by turns; each window reads its array above and below, which no update in place could."""
+    """Two arrays in place by iterations; each window reads its array above and below, which no update in place
+    could."""
     h, u = h.copy(), u.copy()
     for _ in range(steps):
         u[top:-1] -= 0.1 * (h[top:] - h[top - 1:-1]) + u[top:-1] * (u[top + 1:] - u[top - 1:-2]) * 0.05

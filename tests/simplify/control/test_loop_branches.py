@@ -8,9 +8,9 @@ from tests.simplify.test_goals import short, simplified
 N = 2_000       # too much for selects
 
 
-def loop(x, turn, count=9):
+def loop(x, iteration, count=9):
     return ops.while_([ops.constant(0, np.int32), x], lambda i, _: ops.compare(i, count, "LT"),
-                      lambda i, v: [ops.add(i, 1), turn(i, v)])[1]
+                      lambda i, v: [ops.add(i, 1), iteration(i, v)])[1]
 
 
 def if_(p, then, otherwise, like):
@@ -24,11 +24,11 @@ def condition(a):
 def border(a):
     zero, edge = ops.constant(0, np.int32), ops.constant(0.0, np.float32, (1,))
 
-    def turn(i, v):
+    def iteration(i, v):
         inner = ops.tanh(ops.slice(v, (2,), (N,)))
         v = ops.dynamic_update_slice(v, inner, [ops.constant(1, np.int32)])
         return ops.dynamic_update_slice(v, edge, [ops.constant(0, np.int32)])
-    return loop(ops.dynamic_update_slice(a(N), edge, [zero]), turn)
+    return loop(ops.dynamic_update_slice(a(N), edge, [zero]), iteration)
 
 
 def waves(p, x, then=ops.sine, otherwise=ops.cosine):
@@ -49,7 +49,7 @@ PROGRAMS = {
     "tail": (lambda a: [p := condition(a), x := a(N), waves(
         p, x, lambda v: ops.tanh(ops.sine(v)), lambda v: ops.tanh(ops.cosine(v)))], {"if": 1, "tanh": 1}),
     "unswitched": (lambda a: [p := condition(a), x := a(N), loop(x, lambda i, v: waves(p, v))], {"if": 1, "while": 2}),
-    "first turn": (lambda a: [x := a(N), loop(x, lambda i, v: waves(ops.compare(i, 0, "EQ"), v))],
+    "first iteration": (lambda a: [x := a(N), loop(x, lambda i, v: waves(ops.compare(i, 0, "EQ"), v))],
                    {"if": 0, "sine": 1}),
     "border": (border, {"while": 1, "dynamic_update_slice": 2}),
 }

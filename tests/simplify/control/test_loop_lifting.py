@@ -1,4 +1,4 @@
-"""Products that leave loops whose other turns need each other: what else the loop makes stays right."""
+"""Products that leave loops whose other iterations need each other: what else the loop makes stays right."""
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -31,7 +31,7 @@ def summed(x, u, reverse=False):
 
 
 def read_between(x, u):
-    """The sum is read by the turns: it stays in the loop."""
+    """The sum is read by the iterations: it stays in the loop."""
     def step(carry, each):
         h, w = carry
         h = jnp.tanh(each + h @ (u + 0.1 * w))
@@ -40,11 +40,11 @@ def read_between(x, u):
 
 
 def under_condition(x, u):
-    def turn(i, carry):
+    def iteration(i, carry):
         h, w = carry
         new = jnp.sin(h @ u + x[i])
         return new, lax.cond(i % 2 == 0, lambda: w + x[i].T @ new, lambda: w)
-    return lax.fori_loop(0, x.shape[0], turn, (x[0], jnp.zeros_like(u)))
+    return lax.fori_loop(0, x.shape[0], iteration, (x[0], jnp.zeros_like(u)))
 
 
 def loss(x, u):

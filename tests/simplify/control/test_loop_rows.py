@@ -1,4 +1,4 @@
-"""Loops that write rows as a recurrence, one row in each turn of a loop around: all rows at once."""
+"""Loops that write rows as a recurrence, one row in each iteration of a loop around: all rows at once."""
 import jax
 import numpy as np
 import pytest

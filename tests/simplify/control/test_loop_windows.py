@@ -1,4 +1,5 @@
-"""Triangular loops: carried windows, reads from the turn before, reads beside updates. Bit for bit, or declined."""
+"""Triangular loops: carried windows, reads from the iteration before, reads beside updates. Bit for bit, or
+declined."""
 import numpy as np
 import pytest
 
@@ -38,10 +39,10 @@ def number(k):
     return ops.constant(k, np.int64)
 
 
-def loop(arrays, turn, start, stop, step=1):
-    """The arrays after `turn(k, *arrays)` for k in range(start, stop, step)."""
+def loop(arrays, iteration, start, stop, step=1):
+    """The arrays after `iteration(k, *arrays)` for k in range(start, stop, step)."""
     def body(k, *carried):
-        return [ops.add(k, number(step)), *turn(k, *carried)]
+        return [ops.add(k, number(step)), *iteration(k, *carried)]
     return ops.while_([number(start), *arrays],
                       lambda k, *_: ops.compare(k, number(stop), "LT" if step > 0 else "GT"), body)[1:]
 
@@ -55,7 +56,7 @@ def eliminate(shape, start, stop, first=None, masked=True, dynamic=True):
     first = start + 1 if first is None else first
     rows, columns = shape[0] - first, shape[1] - first
 
-    def turn(k, a):
+    def iteration(k, a):
         column = ops.dynamic_slice(a, place((first, k)), (rows, 1))
         mask = ops.compare(ops.iota((rows, 1), np.int64, 0), ops.broadcast_in_dim(
             ops.add(k, number(1 - first)), (rows, 1), ()), "GE")
@@ -66,7 +67,7 @@ def eliminate(shape, start, stop, first=None, masked=True, dynamic=True):
         change = ops.multiply(ops.broadcast_in_dim(new, (rows, columns), (0, 1)),
                               ops.broadcast_in_dim(row, (rows, columns), (0, 1)))
         return [ops.dynamic_update_slice(b, ops.subtract(trailing, change), place((first, first)))]
-    return lambda a: loop([a(*shape)], turn, start, stop)
+    return lambda a: loop([a(*shape)], iteration, start, stop)
 
 
 @pytest.mark.parametrize(("shape", "start", "stop", "wanted"), (
@@ -87,14 +88,14 @@ def test_an_update_without_mask_is_not_passed():
 
 
 def test_a_mask_that_lets_the_row_through_is_not_passed():
-    def turn(k, a):
+    def iteration(k, a):
         column = ops.dynamic_slice(a, place((10, k)), (30, 1))
         mask = ops.compare(ops.iota((30, 1), np.int64, 0), ops.broadcast_in_dim(
             ops.subtract(k, number(10)), (30, 1), ()), "GE")   # from row k on
         b = ops.dynamic_update_slice(a, ops.select(mask, ops.negate(column), column), place((10, k)))
         row = ops.dynamic_slice(b, place((k, 0)), (1, 50))
         return [ops.add(b, ops.broadcast_in_dim(row, (40, 50), (0, 1)))]
-    assert BESIDE not in fired(lambda a: loop([a(40, 50)], turn, 10, 20))
+    assert BESIDE not in fired(lambda a: loop([a(40, 50)], iteration, 10, 20))
 
 
 def test_a_mask_of_one_place_repeated_is_not_passed():
@@ -148,10 +149,10 @@ def test_where_windows_are_known(name):
 
 
 def test_strided_reads_shift():
-    def turn(k, a):
+    def iteration(k, a):
         part = ops.slice(a, (10, 20), (30, 50), (1, 3))
         return [ops.dynamic_update_slice(a, ops.add(part, ops.slice(a, (10, 21), (30, 31))), place((11, k)))]
-    assert WINDOW in fired(lambda a: loop([a(40, 50)], turn, 20, 40))
+    assert WINDOW in fired(lambda a: loop([a(40, 50)], iteration, 20, 40))
 
 
 @pytest.mark.parametrize("use", ("whole", "returned", "condition", "other array"))
@@ -175,13 +176,13 @@ def test_other_uses_keep_the_array(use):
 
 
 def test_several_arrays():
-    def turn(k, x, y, z):
+    def iteration(k, x, y, z):
         row = ops.dynamic_slice(y, place((k, 0)), (1, 20))
         x = ops.dynamic_update_slice(x, ops.add(ops.slice(x, (20, 30), (40, 50)), ops.broadcast_in_dim(
             row, (20, 20), (0, 1))), place((20, 30)))
         return [x, negated(y, (k, 0), (9, 60)), ops.add(z, ops.slice(x, (39, 49), (40, 50)))]
     with building():
-        assert WINDOW in fired(lambda a: loop([a(40, 50), a(60, 60), a(1, 1)], turn, 20, 33))
+        assert WINDOW in fired(lambda a: loop([a(40, 50), a(60, 60), a(1, 1)], iteration, 20, 33))
 
 
 # ---- random programs -----------------------------------------------------------------------------------------------
@@ -197,9 +198,9 @@ class Triangular:
         self.start, self.trips = int(rng.integers(0, 12)), int(rng.integers(5, 12))
         self.unknown = a(dtype="int64")
         arrays = [a(*(int(n) for n in rng.integers(60, 80, 2))) for _ in range(rng.integers(1, 3))]
-        return loop(arrays, self.turn, self.start, self.start + self.trips)
+        return loop(arrays, self.iteration, self.start, self.start + self.trips)
 
-    def turn(self, k, *arrays):
+    def iteration(self, k, *arrays):
         arrays = list(arrays)
         for _ in range(self.rng.integers(1, 5)):
             i = int(self.rng.integers(len(arrays)))

@@ -43,10 +43,10 @@ def inside(module):
     return found
 
 
-def loop(inits, turn, count=20):
+def loop(inits, iteration, count=20):
     zero = ops.constant(0, np.int32)
     return ops.while_([zero, *inits], lambda i, *_: ops.compare(i, count, "LT"),
-                      lambda i, *values: [ops.add(i, 1), *turn(i, *values)])[1:]
+                      lambda i, *values: [ops.add(i, 1), *iteration(i, *values)])[1:]
 
 
 CARRIED = {
@@ -117,13 +117,13 @@ def test_only_what_is_generated_is_made_again_inside():
         assert found["stablehlo.broadcast_in_dim"] == 1 and "stablehlo.if" not in found, module
 
 
-@pytest.mark.parametrize("factor, turns, stays", [
+@pytest.mark.parametrize("factor, iterations, stays", [
     (0.99, 300, False), (1.01, 300, False), (1.99, 3_000, True), (0.5, 5_000, True), (None, 300, True)])
-def test_product_of_copies_stays_a_loop_where_it_would_overflow(factor, turns, stays):
+def test_product_of_copies_stays_a_loop_where_it_would_overflow(factor, iterations, stays):
     """1.99^3000 is infinite, where 1e-300 * 1.99 * 1.99... need not be."""
     def build(a):
         c = a() if factor is None else factor
-        return loop([a()], lambda i, x: [ops.multiply(x, c)], turns)
+        return loop([a()], lambda i, x: [ops.multiply(x, c)], iterations)
     with building():
         module = build_module(build, np.dtype(np.float32))
         arguments = [np.float32(2), *([np.float32(0.999)] if factor is None else [])]
@@ -134,28 +134,28 @@ def test_product_of_copies_stays_a_loop_where_it_would_overflow(factor, turns, s
 
 
 def test_overwritten_scratch_array_is_not_carried():
-    """The gradient array of a denoiser: written in every turn before it is read, its border never."""
+    """The gradient array of a denoiser: written in every iteration before it is read, its border never."""
     def build(a):
-        def turn(i, x, scratch):
+        def iteration(i, x, scratch):
             scratch = ops.dynamic_update_slice(scratch, ops.slice(x, (1,), (N,)), [ops.constant(0, np.int32)])
             return [ops.subtract(x, scratch), scratch]
-        return loop([a(N), ops.splat(0, a(N))], turn)[0]
+        return loop([a(N), ops.splat(0, a(N))], iteration)[0]
     with building():
         assert len(the_loop(simplified(build)).operands) == 2
 
 
 def test_scratch_read_before_it_is_written_is_carried():
     def build(a):
-        def turn(i, x, scratch):
+        def iteration(i, x, scratch):
             new = ops.dynamic_update_slice(scratch, ops.slice(x, (1,), (N,)), [ops.constant(0, np.int32)])
             return [ops.subtract(x, ops.sine(scratch)), new]
-        return loop([a(N), ops.splat(0, a(N))], turn)[0]
+        return loop([a(N), ops.splat(0, a(N))], iteration)[0]
     with building():
         assert len(the_loop(simplified(build)).operands) == 3
 
 
 @pytest.mark.parametrize("count", (0, 1, 2, 3, 20))
-def test_few_turns_need_no_loop(count):
+def test_few_iterations_need_no_loop(count):
     with building():
         module = simplified(lambda a: loop([a(N)], lambda i, x: [ops.sine(x)], count))
         assert (the_loop(module) is None) == (count <= 3)
@@ -166,12 +166,12 @@ def test_wrapped_index_in_a_loop_is_plain():
     def build(a):
         table = a(20, N)
 
-        def turn(i, x):
+        def iteration(i, x):
             index = ops.select(ops.compare(i, 0, "LT"), ops.add(i, 20), i)
             ok = ops.and_(ops.compare(index, 0, "GE"), ops.compare(index, 20, "LT"))
             row = ops.reshape(ops.dynamic_slice(table, [index, ops.constant(0, np.int32)], (1, N)), (N,))
             return [ops.select(ok, ops.add(x, row), x)]
-        return loop([a(N)], turn)
+        return loop([a(N)], iteration)
     with building():
         found = inside(simplified(build))
         assert "stablehlo.select" not in found and found["stablehlo.compare"] == 1
@@ -214,7 +214,7 @@ def test_random_loops(seed):
             return other
         return ops.select(ops.broadcast_in_dim(ops.compare(i, 2, "LT"), (rows, 40), ()), x, other)
 
-    def turn(i, *values):
+    def iteration(i, *values):
         new = [changed(kind, x, values[(k + 1) % len(values)], i, k)
                for k, (kind, x) in enumerate(zip(kinds, values, strict=True))]
         new = [new[k] for k in order]
@@ -222,4 +222,4 @@ def test_random_loops(seed):
         return new
 
     with building():
-        simplified(lambda a: [loop([a(rows, 40) for _ in kinds], turn, count)[k] for k in kept], "default", seed)
+        simplified(lambda a: [loop([a(rows, 40) for _ in kinds], iteration, count)[k] for k in kept], "default", seed)

@@ -80,11 +80,11 @@ def test_nothing_changes_on_a_target_nobody_measured(monkeypatch):
 
 # ---- whole programs ------------------------------------------------------------------------------------------------
 
-def denoise(image, turns, weight=0.1):
+def denoise(image, iterations, weight=0.1):
     """The body of a total-variation denoiser as NumPy programs write it: stacked field, in-place slices."""
     field, slopes = np.zeros((2, *image.shape)), np.zeros((2, *image.shape))
     out = image
-    for _ in range(turns):
+    for _ in range(iterations):
         divergence = -field.sum(0)
         divergence[1:] += field[0, :-1]
         divergence[:, 1:] += field[1, :, :-1]
@@ -99,9 +99,9 @@ def denoise(image, turns, weight=0.1):
     return out
 
 
-def wave(start, turns):
+def wave(start, iterations):
     before, now = start.copy(), start.copy()
-    for _ in range(turns):
+    for _ in range(iterations):
         new = 2 * now - before
         new[1:-1, 1:-1] += 0.2 * (now[:-2, 1:-1] + now[2:, 1:-1] + now[1:-1, :-2] + now[1:-1, 2:] - 4 * now[1:-1, 1:-1])
         before, now = now, new
@@ -139,14 +139,14 @@ def test_denoiser(shape):
     assert not copied_arrays(lowered.compile().as_text())
 
 
-@pytest.mark.parametrize("turns", (20, 21))
-def test_wave_hands_its_arrays_on_without_copies(turns):
+@pytest.mark.parametrize("iterations", (20, 21))
+def test_wave_hands_its_arrays_on_without_copies(iterations):
     start = np.random.default_rng(0).normal(size=(40, 50))
     compiled = reactant.jit(wave, native="never")
     plain = reactant.jit(wave, native="never", without=("target_loops",))
-    np.testing.assert_allclose(compiled(start, turns), wave(start, turns), rtol=1e-12, atol=1e-13)
-    assert not copied_arrays(compiled.lower(start, turns).compile().as_text())
-    assert copied_arrays(plain.lower(start, turns).compile().as_text())
+    np.testing.assert_allclose(compiled(start, iterations), wave(start, iterations), rtol=1e-12, atol=1e-13)
+    assert not copied_arrays(compiled.lower(start, iterations).compile().as_text())
+    assert copied_arrays(plain.lower(start, iterations).compile().as_text())
 
 
 @pytest.mark.parametrize("terms, computed, kept", [

@@ -1,4 +1,4 @@
-"""Loops with two buffers for the arrays they rewrite: the same results, and no whole-array copy in a turn."""
+"""Loops with two buffers for the arrays they rewrite: the same results, and no whole-array copy in an iteration."""
 from __future__ import annotations
 
 import re
@@ -34,7 +34,7 @@ def test_shortest_paths(n):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 7, 8, 9, 50])
-def test_any_number_of_turns(steps):
+def test_any_number_of_iterations(steps):
     check(mirror, np.random.default_rng(0).random((70, 30)), steps)
 
 
@@ -44,7 +44,7 @@ def test_several_arrays(steps):
     check(two_fields, u, v, steps, rtol=1e-9)
 
 
-def test_nothing_is_copied_in_a_turn():
+def test_nothing_is_copied_in_a_iteration():
     text = reactant.code_xla(shortest_paths, np.ones((256, 256)))
     bodies = [block for block in text.split("\n\n") if not block.lstrip().startswith("ENTRY")]
     assert not any(re.search(r"= f64\[256,256\]\S* copy\(", block) for block in bodies)

@@ -61,12 +61,12 @@ def test_small_tables_on_a_tpu():
 SPECIAL = np.array([0.3, -1.5, np.nan, np.inf, -np.inf, -0.0, 40.0, -7.0] * 4)
 
 
-def spiral(x, turns=5):
-    """Columns of `x` turn about each other."""
-    def turn(_, x):
+def spiral(x, iterations=5):
+    """Columns of `x` iteration about each other."""
+    def iteration(_, x):
         a, b = x[:, 0], x[:, 1]
         return x + 0.1 * jnp.stack([a - b, a * b], 1)
-    return jax.lax.fori_loop(0, turns, turn, x)
+    return jax.lax.fori_loop(0, iterations, iteration, x)
 
 
 def cheapest_path(rows):

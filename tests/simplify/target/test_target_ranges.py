@@ -9,106 +9,106 @@ from reactant import pipelines
 from reactant.options import CompileOptions
 
 RULE = "ranges_of_a_key_are_windows"
-TURNS, COUNT = 110, 20_000
+ITERATIONS, COUNT = 110, 20_000
 RANDOM = np.random.default_rng(0)
-EDGES = np.sort(RANDOM.random(TURNS + 1) * 50)
+EDGES = np.sort(RANDOM.random(ITERATIONS + 1) * 50)
 EDGES[20] = EDGES[21]       # nothing lies in it
 KEY, DATA = RANDOM.random(COUNT) * 55 - 2, RANDOM.standard_normal(COUNT)
-KEY[:TURNS + 1] = EDGES     # what lies on an edge
+KEY[:ITERATIONS + 1] = EDGES     # what lies on an edge
 LOWS, HIGHS = EDGES[:-1].copy(), EDGES[1:].copy()
 
 
 def neighbours(data, key, edges):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(edges[i] <= key) & (key < edges[i + 1])].mean()
     return v
 
 
 def half_open(data, key, low, high):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(low[i] <= key) & (key < high[i])].sum()
     return v
 
 
 def open_below(data, key, low, high):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(key > low[i]) & (key <= high[i])].sum()
     return v
 
 
 def closed(data, key, low, high):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(key >= low[i]) & (key <= high[i])].sum()
     return v
 
 
 def open_(data, key, low, high):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(key > low[i]) & (key < high[i])].sum()
     return v
 
 
 def counts(key, low, high):
-    v = np.zeros(TURNS, np.int64)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS, np.int64)
+    for i in range(ITERATIONS):
         v[i] = ((low[i] <= key) & (key < high[i])).sum()
     return v
 
 
 def labelled(data, labels):
-    v, w = np.zeros(TURNS), np.zeros(TURNS)
-    for i in range(TURNS):
+    v, w = np.zeros(ITERATIONS), np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[labels == i].mean()
         w[i] = np.where(labels == i, data, -np.inf).max()
     return v, w
 
 
 def fixed_below(data, key, high):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(key >= 0.5) & (key < high[i])].sum()
     return v
 
 
 def spread(data, key, edges):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(edges[i] <= key) & (key < edges[i + 1])].std()
     return v
 
 
 def rows(data, key, edges):
-    v = np.zeros((TURNS, data.shape[1]))
-    for i in range(TURNS):
+    v = np.zeros((ITERATIONS, data.shape[1]))
+    for i in range(ITERATIONS):
         v[i] = data[(edges[i] <= key) & (key < edges[i + 1])].mean(axis=0)
     return v
 
 
 def from_three(data, key, edges):
-    v = np.zeros(TURNS + 3)
-    for i in range(3, TURNS):
+    v = np.zeros(ITERATIONS + 3)
+    for i in range(3, ITERATIONS):
         v[i] = (data * data)[(edges[i] <= key) & (key < edges[i + 1])].sum() + i
     return v
 
 
-SHUFFLED = RANDOM.permutation(TURNS)
+SHUFFLED = RANDOM.permutation(ITERATIONS)
 TIMES = np.concatenate([KEY, [np.nan, np.inf, -np.inf, -0.0, 0.0, np.nan]])
 MEASURED = np.concatenate([DATA, [1.0, np.inf, np.nan, 2.0, -0.0, np.nan]])
-WITH_NAN = np.where(np.arange(TURNS + 1) % 17 == 5, np.nan, EDGES)
+WITH_NAN = np.where(np.arange(ITERATIONS + 1) % 17 == 5, np.nan, EDGES)
 WITH_NAN[-1] = np.inf
 WITH_NAN[0] = -np.inf
 NEGATIVE_NAN = np.where(np.isnan(WITH_NAN), -WITH_NAN, WITH_NAN)
 FIRES = {
     "means between neighbouring edges": (neighbours, DATA, KEY, EDGES),
     "of float32": (neighbours, *(a.astype(np.float32) for a in (DATA, KEY, EDGES))),
-    "of integers": (neighbours, np.arange(COUNT), RANDOM.integers(-5, TURNS, COUNT), np.arange(TURNS + 1)),
+    "of integers": (neighbours, np.arange(COUNT), RANDOM.integers(-5, ITERATIONS, COUNT), np.arange(ITERATIONS + 1)),
     "of unsigned bytes": (neighbours, np.arange(COUNT), RANDOM.integers(0, 255, COUNT).astype(np.uint8),
-                          np.arange(TURNS + 1).astype(np.uint8)),
+                          np.arange(ITERATIONS + 1).astype(np.uint8)),
     "of complex numbers": (neighbours, DATA + 1j, KEY, EDGES),
     "edges backwards": (neighbours, DATA, KEY, EDGES[::-1].copy()),
     "edges in no order": (neighbours, DATA, KEY, RANDOM.permutation(EDGES)),
@@ -123,7 +123,7 @@ FIRES = {
     "closed, one number": (closed, DATA, np.round(KEY), np.round(LOWS), np.round(LOWS)),
     "open": (open_, DATA, KEY, LOWS, HIGHS),
     "counts": (counts, KEY, LOWS, HIGHS),
-    "labels": (labelled, DATA, RANDOM.integers(-3, TURNS - 2, COUNT)),
+    "labels": (labelled, DATA, RANDOM.integers(-3, ITERATIONS - 2, COUNT)),
     "labels of one byte": (labelled, DATA, RANDOM.integers(0, 120, COUNT).astype(np.int8)),
     "labels of 16 bits": (labelled, DATA, RANDOM.integers(0, 30000, COUNT).astype(np.int16) // 300),
     "standard deviations": (spread, DATA, KEY, EDGES),
@@ -133,28 +133,28 @@ FIRES = {
 
 
 def bounds_of_results(data, key):
-    v = np.zeros(TURNS + 1)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS + 1)
+    for i in range(ITERATIONS):
         v[i + 1] = data[(v[i] <= key) & (key < v[i] + 1)].sum() * 0.1
     return v
 
 
 def outside(data, key, edges):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = data[(edges[i] > key) | (key >= edges[i + 1])].sum()
     return v
 
 
 def written(data, key, edges):
-    for i in range(TURNS):
+    for i in range(ITERATIONS):
         data[(edges[i] <= key) & (key < edges[i + 1])] = i
     return data
 
 
 def in_order_of_places(data, key, edges):
-    v = np.zeros(TURNS)
-    for i in range(TURNS):
+    v = np.zeros(ITERATIONS)
+    for i in range(ITERATIONS):
         v[i] = np.cumsum(np.where((edges[i] <= key) & (key < edges[i + 1]), data, 0))[COUNT // 2]
     return v
 
@@ -167,7 +167,7 @@ def neighbours_few(data, key, edges):
 
 
 DECLINES = {
-    "bounds that turns compute": (bounds_of_results, DATA, KEY),
+    "bounds that iterations compute": (bounds_of_results, DATA, KEY),
     "what lies outside": (outside, DATA, KEY, EDGES),
     "what is written": (written, DATA, KEY, EDGES),
     "running sums": (in_order_of_places, DATA, KEY, EDGES),

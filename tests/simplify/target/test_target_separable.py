@@ -64,7 +64,7 @@ def test_small_sums_stay():
 
 @pytest.mark.parametrize("bad", [None, np.inf, np.nan])
 def test_gradient_of_a_loop_that_normalises(bad):
-    """JAX's derivative of it makes a matrix of all turns by all elements."""
+    """JAX's derivative of it makes a matrix of all iterations by all elements."""
     def loss(x, w):
         return jnp.sum(w * lax.fori_loop(0, len(x), lambda i, out: out.at[i].set(x[i] / jnp.linalg.norm(x)),
                                          jnp.zeros_like(x)))

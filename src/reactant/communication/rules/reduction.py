@@ -113,7 +113,7 @@ def only_owned(program: LocalProgram, parts: list[ir.Value], starts: Sequence[ir
 
 
 TINY = 1024
-"""Bytes that are sooner sent to everybody than in two turns."""
+"""Bytes that are sooner sent to everybody than in two iterations."""
 EXTREMES = {"maximum": "maximum", "minimum": "minimum", "or": "maximum", "and": "minimum"}
 """What devices combine integers by; XLA:CPU (0.10.2) knows no logical ops there."""
 

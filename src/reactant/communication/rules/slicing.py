@@ -247,7 +247,8 @@ class Concatenate(Placing):
         plan.need(source, demand.where, wanted, demand.cyclic | {along}, box)
 
     def _by(self, op: ir.Operation) -> list[int]:
-        """What is added to an element's number in the result for that in the source, in the turn that is nearest."""
+        """What is added to an element's number in the result for that in the source, in the iteration that is
+        nearest."""
         along, turned = attr.decode(op.attributes["dimension"]), self.repeated(op)
         assert turned is not None
         source, box, first = turned

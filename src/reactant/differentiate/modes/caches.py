@@ -1,4 +1,4 @@
-"""Which values of a loop body to keep for the reverse sweep: the fewest bytes a turn from which the rest can be
+"""Which values of a loop body to keep for the reverse sweep: the fewest bytes an iteration from which the rest can be
 computed again.
 
 A minimum cut: what is wanted on one side, what only the forward sweep has (carried values, results of ops that are too
@@ -26,9 +26,9 @@ BORDERS = 8
 
 
 class Cut:
-    """Chooses what to keep. `free(argument)`: costs nothing in any turn. `again(op)`: may be done again whatever it
-    costs. `pairs`: carried arguments with what they are next turn, kept together. `dear`: results of ops that are too
-    dear to do again are not free, whatever they are made of."""
+    """Chooses what to keep. `free(argument)`: costs nothing in any iteration. `again(op)`: may be done again whatever
+    it costs. `pairs`: carried arguments with what they are next iteration, kept together. `dear`: results of ops that
+    are too dear to do again are not free, whatever they are made of."""
 
     def __init__(self, block: ir.Block, body: Sequence[ir.Operation], free: Callable[[ir.Value], bool],
                  again: Callable[[ir.Operation], bool], pairs: dict[ir.Value, ir.Value], dear: bool = False):

@@ -1,4 +1,4 @@
-"""What is kept of the turns of a loop for the reverse sweep: the policies, and the loops they make."""
+"""What is kept of the iterations of a loop for the reverse sweep: the policies, and the loops they make."""
 from __future__ import annotations
 
 import math
@@ -32,13 +32,13 @@ def bytes_of(budget: str | int) -> int:
 
 
 SYNONYMS = {"revolve": "binomial", "online": "binomial"}
-"""Names that the literature has for it: with known and with unknown counts of turns."""
+"""Names that the literature has for it: with known and with unknown counts of iterations."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """kind: "" (nothing said), "all", "every", "sqrt", "binomial"; `every`: turns between kept states; `budget`: bytes,
-    0 for any."""
+    """kind: "" (nothing said), "all", "every", "sqrt", "binomial"; `every`: iterations between kept states; `budget`:
+    bytes, 0 for any."""
 
     kind: str = ""
     every: int = 0
@@ -56,7 +56,8 @@ class Policy:
             return Policy("every", checkpoint, budget)
         if checkpoint in ("all", "sqrt", "binomial"):
             return Policy(str(checkpoint), 0, budget)
-        raise ValueError(f"checkpoint is 'all', 'sqrt', 'binomial' or a positive number of turns, not {checkpoint!r}.")
+        raise ValueError(f"checkpoint is 'all', 'sqrt', 'binomial' or a positive number of iterations, not "
+                         f"{checkpoint!r}.")
 
     @property
     def text(self) -> str:
@@ -71,21 +72,21 @@ class Policy:
 
 
 CHUNK, DEPTH = 64, 64
-"""Most turns between states, and most states, where nothing says how many turns a loop has."""
+"""Most iterations between states, and most states, where nothing says how many iterations a loop has."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What becomes of a loop: groups of `every` turns (0: none), of `slots` states at most where it is to be replayed
-    (0: every group's state is kept)."""
+    """What becomes of a loop: groups of `every` iterations (0: none), of `slots` states at most where it is to be
+    replayed (0: every group's state is kept)."""
 
     every: int = 0
     slots: int = 0
 
 
-def plan(policy: Policy, bound: Trips | None, state: int, turn: int | None, share: int) -> Plan:
-    """How to keep a loop. state: bytes of the carried values; turn: bytes that the adjoint of one turn needs (None
-    where not known); share: the budget of this loop in bytes (0: none)."""
+def plan(policy: Policy, bound: Trips | None, state: int, iteration: int | None, share: int) -> Plan:
+    """How to keep a loop. state: bytes of the carried values; iteration: bytes that the adjoint of one iteration needs
+    (None where not known); share: the budget of this loop in bytes (0: none)."""
     most = None if bound is None else bound.most
     if policy.kind == "every" and most is not None:
         return Plan(policy.every) if policy.every < most else Plan()
@@ -95,30 +96,30 @@ def plan(policy: Policy, bound: Trips | None, state: int, turn: int | None, shar
     if policy.kind == "sqrt" and most is not None:
         return Plan(_divisor_near(most, math.sqrt(most))) if most > 3 else Plan()
     if share:
-        return _within(share, most, state, max(turn or 0, 1))
+        return _within(share, most, state, max(iteration or 0, 1))
     if bound is not None and (bound.exact or policy.kind == "all"
-                              or bound.most * (4 * state if turn is None else turn) <= LARGE):
+                              or bound.most * (4 * state if iteration is None else iteration) <= LARGE):
         return Plan()
     every = policy.every or max(1, min(CHUNK, LARGE // 2 // max(4 * state, 1)))
     return Plan(every, max(4, min(DEPTH, LARGE // 2 // max(state, 1))))
 
 
-def _within(share: int, most: int | None, state: int, turn: int) -> Plan:
-    """The fastest way that fits: everything; states of groups of turns; few states, and runs again."""
+def _within(share: int, most: int | None, state: int, iteration: int) -> Plan:
+    """The fastest way that fits: everything; states of groups of iterations; few states, and runs again."""
     if most is not None:
-        if most * turn <= share:
+        if most * iteration <= share:
             return Plan()
-        every = _divisor_near(most, math.sqrt(most * max(state, 1) / turn))
-        if every * turn + math.ceil(most / every) * state <= share:
+        every = _divisor_near(most, math.sqrt(most * max(state, 1) / iteration))
+        if every * iteration + math.ceil(most / every) * state <= share:
             return Plan(every)
-    every = max(1, min(CHUNK, share // 2 // turn))
+    every = max(1, min(CHUNK, share // 2 // iteration))
     groups = DEPTH if most is None else max(2, math.ceil(most / every))
     # Twice a state for each row: XLA has two buffers where the stack goes from one loop to another.
-    return Plan(every, max(2, min((share - every * turn) // max(2 * state, 1), groups)))
+    return Plan(every, max(2, min((share - every * iteration) // max(2 * state, 1), groups)))
 
 
 def _divisor_near(most: int, wanted: float) -> int:
-    """A group size near `wanted`; one that divides the turns where there is one within a factor of 1.25."""
+    """A group size near `wanted`; one that divides the iterations where there is one within a factor of 1.25."""
     wanted = max(1.0, min(wanted, most))
     near = [d for d in range(1, most + 1) if most % d == 0 and wanted / 1.25 <= d <= wanted * 1.25] \
         if most <= 10**6 else []
@@ -134,8 +135,8 @@ def number_loops(function: ir.Operation) -> None:
 
 
 def measures(function: ir.Operation, active: Callable[[ir.Operation], bool], policy: Policy) -> bool:
-    """Whether a plan depends on the bytes that a turn of some loop needs: there is a byte budget, or a loop that may
-    end early whose states are too large to keep, but perhaps not what its turns change in them."""
+    """Whether a plan depends on the bytes that an iteration of some loop needs: there is a byte budget, or a loop that
+    may end early whose states are too large to keep, but perhaps not what its iterations change in them."""
     if policy.budget:
         return True
     for loop, depth in _active_loops(function, active):
@@ -150,14 +151,15 @@ def measures(function: ir.Operation, active: Callable[[ir.Operation], bool], pol
 def restructure(function: ir.Operation, active: Callable[[ir.Operation], bool], policy: Policy,
                 measured: dict[int, int] | None) -> None:
     """Give the active loops of a function the form that the sweep follows. The policy is for loops that are in no
-    other; `measured`: bytes that a turn of each loop needs, by number (None: find out, with the policy for all)."""
+    other; `measured`: bytes that an iteration of each loop needs, by number (None: find out, with the policy for
+    all)."""
     found = _active_loops(function, active)
     outermost = max(1, sum(depth == 0 for _, depth in found))
     for loop, depth in found:
         own = policy if measured is None else _said(loop, depth, policy)
-        turn = (measured or {}).get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value)) \
+        iteration = (measured or {}).get(int(ir.IntegerAttr(loop.attributes[NUMBER]).value)) \
             if NUMBER in loop.attributes else None
-        chosen = plan(own, bound_of(loop), _state(loop), turn,
+        chosen = plan(own, bound_of(loop), _state(loop), iteration,
                       own.budget // outermost if own is policy else own.budget)
         if chosen.every:
             _group(loop, chosen)
@@ -200,7 +202,7 @@ def _collect(block: ir.Block, depth: int, active: Callable[[ir.Operation], bool]
 
 
 def _group(loop: ir.Operation, chosen: Plan) -> None:
-    """Make a loop one over groups of `every` turns. The loop over a group is run again by the reverse sweep."""
+    """Make a loop one over groups of `every` iterations. The loop over a group is run again by the reverse sweep."""
     condition, body = blocks_of(loop)
     bound = bound_of(loop)
     plain, every = len(loop.operands), chosen.every
@@ -211,7 +213,7 @@ def _group(loop: ir.Operation, chosen: Plan) -> None:
         within = ops.compare(arguments[-1], every, "LT")
         return within if whole else ops.and_(copied(condition, arguments[:-1])[0], within)
 
-    def turn(*arguments: ir.Value) -> list[ir.Value]:
+    def iteration(*arguments: ir.Value) -> list[ir.Value]:
         return [*copied(body, arguments[:-1]), ops.add(arguments[-1], 1)]
 
     def test(*arguments: ir.Value) -> ir.Value:
@@ -223,7 +225,7 @@ def _group(loop: ir.Operation, chosen: Plan) -> None:
     def group(*arguments: ir.Value) -> list[ir.Value]:
         if every == 1:
             return [*copied(body, arguments[:-1]), ops.add(arguments[-1], 1)]
-        results = ops.while_([*arguments[:-1], ops.constant(0, integer)], going, turn)
+        results = ops.while_([*arguments[:-1], ops.constant(0, integer)], going, iteration)
         made = results[0].owner.operation
         made.attributes[AGAIN] = ir.UnitAttr.get()
         if NUMBER in loop.attributes:

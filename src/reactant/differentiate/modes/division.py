@@ -1,9 +1,8 @@
 """Dividing loops: what depends on some late arguments goes into loops of its own, which read what the others keep.
 
 The tangents of a loop travel through the same loop as its values. Where the values are wanted now and the tangents
-later, the loop becomes two: one of values, which keeps of each turn what tangents need (a minimum cut decides, as for
-reverse mode), and one of tangents, which reads that. Loops whose number of turns has no bound stay whole.
-"""
+later, the loop becomes two: one of values, which keeps of each iteration what tangents need (a minimum cut decides, as
+for reverse mode), and one of tangents, which reads that. Loops whose number of iterations has no bound stay whole. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -156,7 +155,7 @@ class _Division:
         return moved[value] if value in moved else scope.value(self.twin[value])
 
     def _loop(self, op: ir.Operation, scope: Any, moved: dict[ir.Value, ir.Value]) -> bool:
-        """The loop of the late values alone; False where the number of turns has no bound."""
+        """The loop of the late values alone; False where the number of iterations has no bound."""
         bound = trips(op)
         numbers = [i for i, r in enumerate(op.results) if r in self.late]
         kept = next((r for r in op.results if r not in self.late), None)
@@ -173,25 +172,25 @@ class _Division:
         def count() -> ir.Value:
             return early.result if early is not None else ops.constant(bound.most, "int64")
 
-        def step(turn: ir.Value, *values: ir.Value) -> list[ir.Value]:
+        def step(iteration: ir.Value, *values: ir.Value) -> list[ir.Value]:
             place = anchor()
-            scopes.append(LoopScope(twin, bound.most, turn, scope, place, self.aliases))
+            scopes.append(LoopScope(twin, bound.most, iteration, scope, place, self.aliases))
             local = dict(moved)
             local.update(zip([blocks_of(op)[1].arguments[i] for i in numbers], values, strict=True))
             self.run(body, scopes[0], local)
             results = [self.value(returned[i], scopes[0], local) for i in numbers]
-            drop_dead(place.block, [*results, turn])
+            drop_dead(place.block, [*results, iteration])
             scopes[0].settle(counted=early is not None)
             place.erase()
-            return [ops.add(turn, 1), *results]
+            return [ops.add(iteration, 1), *results]
 
         inits = [self.value(op.operands[i], scope, moved) for i in numbers]
         _, *made = ops.while_([ops.constant(0, "int64"), *inits],
-                              lambda turn, *_: ops.compare(turn, count(), "LT"), step)
+                              lambda iteration, *_: ops.compare(iteration, count(), "LT"), step)
         moved.update(zip([op.results[i] for i in numbers], made, strict=True))
         if early is not None:
             assert scopes[0].extended is not None
             with ir.InsertionPoint(early):
-                turns = ops.convert(scope.value(scopes[0].extended.count), np.int64)
-            replace(early, turns)
+                iterations = ops.convert(scope.value(scopes[0].extended.count), np.int64)
+            replace(early, iterations)
         return True

@@ -1,4 +1,5 @@
-"""Reverse mode through loops whose turns have a bound: one buffer with a row for each turn for every value kept."""
+"""Reverse mode through loops whose iterations have a bound: one buffer with a row for each iteration for every value
+kept."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -20,13 +21,14 @@ AGAIN = "reactant.again"
 NUMBER = "reactant.number"
 """Attribute of a loop: which one of the function it is, or is made of."""
 MOST = "reactant.most"
-"""Attribute of a loop in a loop: its most turns, where these follow from the counter of a loop that becomes two."""
+"""Attribute of a loop in a loop: its most iterations, where these follow from the counter of a loop that becomes
+two."""
 LARGE = 1 << 28
-"""Bytes up to which what an inner loop (or branch) leaves is kept for all turns of the outer one."""
+"""Bytes up to which what an inner loop (or branch) leaves is kept for all iterations of the outer one."""
 
 
 def bound_of(loop: ir.Operation) -> Trips | None:
-    """How often a loop turns, by itself or by what was known of it before loops were given another form."""
+    """How often a loop iterations, by itself or by what was known of it before loops were given another form."""
     found = trips(loop)
     return Trips(ir.IntegerAttr(loop.attributes[MOST]).value, False) if found is None and MOST in loop.attributes \
         else found
@@ -34,7 +36,7 @@ def bound_of(loop: ir.Operation) -> Trips | None:
 
 @dataclass
 class Extended:
-    """A loop with more carried values: its extra results, and the number of its turns."""
+    """A loop with more carried values: its extra results, and the number of its iterations."""
 
     buffers: list[ir.Value]
     count: ir.Value
@@ -42,20 +44,20 @@ class Extended:
 
 @dataclass(frozen=True)
 class Kept:
-    """A value with a row for each turn; `carried`: it is carried value `carried` after the turn, and row 0 is the first
-    one, so that the buffer holds what it is before each turn as well."""
+    """A value with a row for each iteration; `carried`: it is carried value `carried` after the iteration, and row 0 is
+    the first one, so that the buffer holds what it is before each iteration as well."""
 
     value: ir.Value
     carried: int | None = None
 
 
 def extend(loop: ir.Operation, rows: int, kept: Sequence[Kept], aliases: Aliases) -> Extended:
-    """Let a loop of the old module fill buffers and count its turns, in place; the old op stays, unused."""
+    """Let a loop of the old module fill buffers and count its iterations, in place; the old op stays, unused."""
     condition, body = blocks_of(loop)
     plain = len(loop.operands)
     counter = next((c.index for c in counters(loop).values() if c.start == 0 and c.step == 1), None)
 
-    def turns(arguments: Sequence[ir.Value]) -> ir.Value:
+    def iterations(arguments: Sequence[ir.Value]) -> ir.Value:
         return arguments[plain if counter is None else counter]
 
     def copied(block: ir.Block, arguments: Sequence[ir.Value], more: Sequence[ir.Value]) -> tuple[dict, list[ir.Value]]:
@@ -66,10 +68,10 @@ def extend(loop: ir.Operation, rows: int, kept: Sequence[Kept], aliases: Aliases
 
     def step(*arguments: ir.Value) -> list[ir.Value]:
         mapping, returned = copied(body, arguments[:plain], [k.value for k in kept])
-        turn = turns(arguments)
-        own = [] if counter is not None else [ops.add(turn, 1)]
+        iteration = iterations(arguments)
+        own = [] if counter is not None else [ops.add(iteration, 1)]
         buffers = arguments[len(arguments) - len(kept):]
-        filled = [put(buffer, mapping.get(k.value, k.value), turn if k.carried is None else ops.add(turn, 1))
+        filled = [put(buffer, mapping.get(k.value, k.value), iteration if k.carried is None else ops.add(iteration, 1))
                   for k, buffer in zip(kept, buffers, strict=True)]
         return [*returned, *own, *filled]
 
@@ -85,7 +87,7 @@ def extend(loop: ir.Operation, rows: int, kept: Sequence[Kept], aliases: Aliases
     for old, new in zip(loop.results, results, strict=False):
         old.replace_all_uses_with(new)
         aliases[old] = new
-    return Extended(results[len(results) - len(kept):], turns(results))
+    return Extended(results[len(results) - len(kept):], iterations(results))
 
 
 def _empty(rows: int, kept: Kept, inits: Sequence[ir.Value]) -> ir.Value:
@@ -130,17 +132,17 @@ class Carried:
         number = self.number[argument]
         return number in self.counting or self.returned[number] == argument
 
-    def at(self, argument: ir.Value, turn: ir.Value, parent: Any) -> ir.Value:
-        """A free carried value at the beginning of a turn."""
+    def at(self, argument: ir.Value, iteration: ir.Value, parent: Any) -> ir.Value:
+        """A free carried value at the beginning of an iteration."""
         number = self.number[argument]
         first = parent.value(self.loop.operands[number])
         if number not in self.counting:
             return first
-        moved = ops.multiply(ops.convert(turn, dtype_of(argument)), self.counting[number].step)
+        moved = ops.multiply(ops.convert(iteration, dtype_of(argument)), self.counting[number].step)
         return ops.add(first, moved)
 
     def pairs(self) -> dict[ir.Value, ir.Value]:
-        """Arguments with what they are in the next turn, where an op of the body makes that for them alone."""
+        """Arguments with what they are in the next iteration, where an op of the body makes that for them alone."""
         returned = self.returned
         inside = {r for op in block_ops(self.block)[0] for r in op.results}
         return {a: v for a, v in zip(self.block.arguments, returned, strict=True)
@@ -148,19 +150,19 @@ class Carried:
 
 
 class LoopScope(Scope):
-    """The values of turn `turn` of a loop, whose forward computation keeps what cannot be computed again."""
+    """The values of iteration `iteration` of a loop, whose forward computation keeps what cannot be computed again."""
 
-    def __init__(self, loop: ir.Operation, rows: int, turn: ir.Value, parent: Any, place: ir.Operation,
+    def __init__(self, loop: ir.Operation, rows: int, iteration: ir.Value, parent: Any, place: ir.Operation,
                  aliases: Aliases):
         self.carried = Carried(loop)
         super().__init__(self.carried.block, parent, place, aliases)
-        self.loop, self.rows, self.turn = loop, max(rows, 1), turn
+        self.loop, self.rows, self.iteration = loop, max(rows, 1), iteration
         self.extended: Extended | None = None
         self.bytes = 0
-        """What is kept of one turn."""
+        """What is kept of one iteration."""
 
     def settle(self, counted: bool = False) -> None:
-        """`counted`: the number of turns is wanted, too."""
+        """`counted`: the number of iterations is wanted, too."""
         wanted = self.demanded()
         pairs = self.carried.pairs()
         cut = Cut(self.block, self.body(), self.carried.free, self._again, pairs)
@@ -175,10 +177,10 @@ class LoopScope(Scope):
                 for each, buffer in zip(kept, self.extended.buffers, strict=True):
                     rows = self.parent.value(buffer)
                     if each.carried is None:
-                        mapping[each.value] = row_of(rows, self.turn)
+                        mapping[each.value] = row_of(rows, self.iteration)
                     else:
-                        mapping[of_pair[each.value]] = row_of(rows, self.turn)
-                        mapping[each.value] = row_of(rows, ops.add(self.turn, 1))
+                        mapping[of_pair[each.value]] = row_of(rows, self.iteration)
+                        mapping[each.value] = row_of(rows, ops.add(self.iteration, 1))
         self.compute(wanted, mapping)
 
     def _again(self, op: ir.Operation) -> bool:
@@ -188,7 +190,7 @@ class LoopScope(Scope):
 
     def free(self, value: ir.Value) -> ir.Value:
         if value in self.carried.number:
-            return self.carried.at(value, self.turn, self.parent)
+            return self.carried.at(value, self.iteration, self.parent)
         return self.parent.value(value)
 
 

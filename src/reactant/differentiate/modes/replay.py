@@ -1,11 +1,12 @@
 """Reverse mode through loops of which only a few states are kept: the rest is run again.
 
-Works for any number of turns, known while compiling or not, in memory that does not depend on it. A stack of states is
-held in buffers of a fixed number of rows. To reverse turn t, the loop is run again from the newest state before t; on
-the way states are pushed where Griewank and Walther's binomial schedule ("revolve", ACM TOMS 26, 2000) puts them for
-the turns left and the rows free: with s rows and at most r repetitions it reverses (s + r)! / (s! r!) turns.
+Works for any number of iterations, known while compiling or not, in memory that does not depend on it. A stack of
+states is held in buffers of a fixed number of rows. To reverse iteration t, the loop is run again from the newest state
+before t; on the way states are pushed where Griewank and Walther's binomial schedule ("revolve", ACM TOMS 26, 2000)
+puts them for the iterations left and the rows free: with s rows and at most r repetitions it reverses (s + r)! / (s!
+r!) iterations.
 
-The forward sweep, which does not know how many turns will come, pushes states at equal distances (`stacked`).
+The forward sweep, which does not know how many iterations will come, pushes states at equal distances (`stacked`).
 """
 from __future__ import annotations
 
@@ -38,19 +39,19 @@ def slots_of(loop: ir.Operation) -> int:
 
 
 class StateScope(Scope):
-    """The values of one turn, computed again from the carried values at its beginning."""
+    """The values of one iteration, computed again from the carried values at its beginning."""
 
-    def __init__(self, loop: ir.Operation, turn: ir.Value, parent: Any, place: ir.Operation, aliases: Aliases):
+    def __init__(self, loop: ir.Operation, iteration: ir.Value, parent: Any, place: ir.Operation, aliases: Aliases):
         self.carried = Carried(loop)
         super().__init__(self.carried.block, parent, place, aliases)
-        self.turn = turn
+        self.iteration = iteration
         self.states: dict[int, ir.Operation] = {}      # carried values that are read, as stand-ins
 
     def free(self, value: ir.Value) -> ir.Value:
         if value not in self.carried.number:
             return self.parent.value(value)
         if self.carried.free(value):
-            return self.carried.at(value, self.turn, self.parent)
+            return self.carried.at(value, self.iteration, self.parent)
         number = self.carried.number[value]
         if number not in self.states:
             self.states[number] = stand_in(value.type)
@@ -69,8 +70,8 @@ class Sweep(Protocol):
 
 
 class Replayed:
-    """One loop being reversed by replay. Carried are: the turns left, adjoints, and the stack: its top, the turn each
-    state belongs to, and the states. The last row of the stack takes what is not to be kept."""
+    """One loop being reversed by replay. Carried are: the iterations left, adjoints, and the stack: its top, the
+    iteration each state belongs to, and the states. The last row of the stack takes what is not to be kept."""
 
     def __init__(self, sweep: Sweep, loop: ir.Operation, scope: Any, adjoint: Adjoints, slots: int):
         self.sweep, self.loop, self.scope, self.adjoint, self.slots = sweep, loop, scope, adjoint, slots
@@ -78,9 +79,9 @@ class Replayed:
         self.active = [i for i, a in enumerate(self.block.arguments) if a in sweep.active]
         self.outer = [v for v in modules.captured(loop) if v in sweep.active]
         self.changed: set[ir.Value] = set()
-        """Those of `outer` to whose adjoints a turn adds."""
-        self.turns: ir.Value | None = None
-        """How many turns the loop takes, as a value of the old module, where its forward sweep counts them."""
+        """Those of `outer` to whose adjoints an iteration adds."""
+        self.iterations: ir.Value | None = None
+        """How many iterations the loop takes, as a value of the old module, where its forward sweep counts them."""
 
     def build(self) -> None:
         """Build the reverse loop at the insertion point and set the adjoints of what goes into the loop."""
@@ -93,7 +94,7 @@ class Replayed:
         scratch = ops.create("stablehlo.case", [], [], regions=1)
         block = scratch.regions[0].blocks.append(*(v.type for v in inits))
         with ir.InsertionPoint(block):
-            results = self.reversed_turn(block, inits[1:])
+            results = self.reversed_iteration(block, inits[1:])
             stack = self.with_states(block)
             ops.create("stablehlo.return", [], [*results, *stack])
         stack = self.forward_stack() if isinstance(self.scope, (Known, StateScope)) else self.first_stack()
@@ -110,26 +111,26 @@ class Replayed:
         self.count(early)
 
     def count(self, early: ir.Operation) -> None:
-        """Put the number of turns in place of its stand-in."""
+        """Put the number of iterations in place of its stand-in."""
         bound = trips(self.loop)
         with ir.InsertionPoint(early):
             if bound is not None and bound.exact:
-                turns = ops.constant(bound.most, np.int64)
-            elif self.turns is not None:
-                turns = self.scope.value(self.turns)
+                iterations = ops.constant(bound.most, np.int64)
+            elif self.iterations is not None:
+                iterations = self.scope.value(self.iterations)
             else:
-                turns = ops.convert(self.scope.value(extend(self.loop, 1, [], self.sweep.aliases).count), np.int64)
-        replace(early, turns)
+                iterations = ops.convert(self.scope.value(extend(self.loop, 1, [], self.sweep.aliases).count), np.int64)
+        replace(early, iterations)
 
-    # -- one turn
+    # -- one iteration
 
-    def reversed_turn(self, block: ir.Block, inits: Sequence[ir.Value]) -> list[ir.Value]:
-        """The sweep over turn `left - 1`: the turns left, and the adjoints, before it."""
+    def reversed_iteration(self, block: ir.Block, inits: Sequence[ir.Value]) -> list[ir.Value]:
+        """The sweep over iteration `left - 1`: the iterations left, and the adjoints, before it."""
         left, *values = block.arguments
         masks.carried_on(inits, values)
-        self.turn = ops.subtract(left, 1)
+        self.iteration = ops.subtract(left, 1)
         self.begin, place = anchor(), anchor()
-        self.states = StateScope(self.loop, self.turn, self.scope, place, self.sweep.aliases)
+        self.states = StateScope(self.loop, self.iteration, self.scope, place, self.sweep.aliases)
         body, returned = block_ops(self.block)
         local = Adjoints(zip(self.outer, values[len(self.active):], strict=True))
         for i, g in zip(self.active, values, strict=False):
@@ -138,13 +139,13 @@ class Replayed:
         self.changed.update(v for v, g in zip(self.outer, values[len(self.active):], strict=True) if local[v] != g)
         inputs = [*(self.block.arguments[i] for i in self.active), *self.outer]
         results = [local[v] if v in local else zeros(v) for v in inputs]
-        drop_dead(block, [*results, self.turn])
+        drop_dead(block, [*results, self.iteration])
         self.states.settle()
         place.erase()
-        return [self.turn, *results]
+        return [self.iteration, *results]
 
     def with_states(self, block: ir.Block) -> list[ir.Value]:
-        """Find the state of this turn, in front of the sweep; gives the stack after it."""
+        """Find the state of this iteration, in front of the sweep; gives the stack after it."""
         self.carried = list(self.states.states)
         pending = list(self.carried)
         while pending:
@@ -163,12 +164,12 @@ class Replayed:
             state = [row_of(each, top) for each in slots]
             at = row_of(where, top)
             _, top, where, *rest = ops.while_([at, top, where, *slots, *state],
-                                              lambda c, *_: ops.compare(c, self.turn, "LT"), self.advance)
+                                              lambda c, *_: ops.compare(c, self.iteration, "LT"), self.advance)
             slots, state = rest[:len(slots)], rest[len(slots):]
             for number, value in zip(self.carried, state, strict=True):
                 if number in self.states.states:
                     replace(self.states.states[number], value)
-            done = ops.compare(row_of(where, top), self.turn, "EQ")
+            done = ops.compare(row_of(where, top), self.iteration, "EQ")
             top = ops.subtract(top, ops.convert(done, np.int64))
         self.begin.erase()
         return [top, where, *slots]
@@ -183,7 +184,7 @@ class Replayed:
 
     def forward_stack(self) -> list[ir.Value]:
         """The stack that the forward sweep leaves, where that runs for this sweep anyway."""
-        self.turns, *stack = stacked(self.loop, self.carried, self.slots, self.sweep.aliases)
+        self.iterations, *stack = stacked(self.loop, self.carried, self.slots, self.sweep.aliases)
         return [self.scope.value(v) for v in stack]
 
     def first_stack(self) -> list[ir.Value]:
@@ -199,20 +200,20 @@ class Replayed:
     # -- running the loop again
 
     def advance(self, c: ir.Value, top: ir.Value, where: ir.Value, *rest: ir.Value) -> list[ir.Value]:
-        """Run from turn c to where the next state is kept, and push it."""
+        """Run from iteration c to where the next state is kept, and push it."""
         slots, state = list(rest[:len(self.carried)]), list(rest[len(self.carried):])
         free = ops.subtract(self.slots - 1, top)
-        distance = self.distance(ops.add(ops.subtract(self.turn, c), 1), free)
+        distance = self.distance(ops.add(ops.subtract(self.iteration, c), 1), free)
         end = ops.add(c, distance)
-        state = ops.while_([c, *state], lambda k, *_: ops.compare(k, end, "LT"), self.next_turn)[1:]
-        push = ops.and_(ops.compare(free, 0, "GT"), ops.compare(end, self.turn, "LT"))
+        state = ops.while_([c, *state], lambda k, *_: ops.compare(k, end, "LT"), self.next_iteration)[1:]
+        push = ops.and_(ops.compare(free, 0, "GT"), ops.compare(end, self.iteration, "LT"))
         row = ops.select(push, ops.add(top, 1), ops.constant(self.slots, np.int64))
         where = put(where, end, row)
         slots = [put(each, value, row) for each, value in zip(slots, state, strict=True)]
         return [end, ops.add(top, ops.convert(push, np.int64)), where, *slots, *state]
 
-    def next_turn(self, k: ir.Value, *state: ir.Value) -> list[ir.Value]:
-        """The carried values after turn k."""
+    def next_iteration(self, k: ir.Value, *state: ir.Value) -> list[ir.Value]:
+        """The carried values after iteration k."""
         carried = self.states.carried
         mapping = dict(zip([self.block.arguments[i] for i in self.carried], state, strict=True))
         body, returned = block_ops(self.block)
@@ -228,7 +229,7 @@ class Replayed:
         return [ops.add(k, 1), *(mapping[v] if v in mapping else self.scope.value(v) for v in wanted)]
 
     def distance(self, left: ir.Value, free: ir.Value) -> ir.Value:
-        """How far to run before the next state is kept: `left` turns are to be reversed with `free` more rows."""
+        """How far to run before the next state is kept: `left` iterations are to be reversed with `free` more rows."""
         reach, steps = schedule(self.slots)
         rows = ops.add(free, 1)
         wide = ops.broadcast_in_dim(left, (REPETITIONS,), ())
@@ -244,9 +245,9 @@ class Replayed:
 
 def stacked(loop: ir.Operation, carried: Sequence[int], slots: int, aliases: Aliases) -> list[ir.Value]:
     """Let a loop of the old module push states of its carried values, in place; the old op stays, unused. Gives the
-    number of turns and the stack.
+    number of iterations and the stack.
 
-    States are `stride` turns apart. Where they fill three quarters of the rows every other one is dropped, and the
+    States are `stride` iterations apart. Where they fill three quarters of the rows every other one is dropped, and the
     stride doubles: the rows left are for the sweep backwards, which would take the square of a stride without any.
     """
     condition, body = blocks_of(loop)
@@ -265,17 +266,18 @@ def stacked(loop: ir.Operation, carried: Sequence[int], slots: int, aliases: Ali
 
     def segment(*arguments: ir.Value) -> list[ir.Value]:
         """Push the state, and run to where the next one is to be pushed."""
-        values, (turn, top, stride, *rows) = arguments[:plain], arguments[plain:]
+        values, (iteration, top, stride, *rows) = arguments[:plain], arguments[plain:]
         dropping = ops.compare(top, most - 1, "GE")
         rows = thinned(dropping, top, rows)
         top = ops.select(dropping, ops.divide(top, 2), top)
         stride = ops.select(dropping, ops.multiply(stride, 2), stride)
-        push = ops.compare(turn, ops.multiply(ops.add(top, 1), stride), "EQ")
+        push = ops.compare(iteration, ops.multiply(ops.add(top, 1), stride), "EQ")
         top = ops.add(top, ops.convert(push, integer))
         row = ops.select(push, top, ops.constant(scratch, integer))
-        rows = [put(each, value, row) for each, value in zip(rows, [turn, *(values[i] for i in carried)], strict=True)]
+        rows = [put(each, value, row) for each, value in
+                zip(rows, [iteration, *(values[i] for i in carried)], strict=True)]
         end = ops.multiply(ops.add(top, 1), stride)
-        run = ops.while_([*values, turn],
+        run = ops.while_([*values, iteration],
                          lambda *a: ops.and_(copied(condition, a)[0], ops.compare(a[-1], end, "LT")),
                          lambda *a: [*copied(body, a), ops.add(a[-1], 1)])
         return [*run, top, stride, *rows]
@@ -291,17 +293,17 @@ def stacked(loop: ir.Operation, carried: Sequence[int], slots: int, aliases: Ali
     for old, new in zip(loop.results, results, strict=False):
         old.replace_all_uses_with(new)
         aliases[old] = new
-    turn, top, _, *rows = results[plain:]
-    return [turn, top, *rows]
+    iteration, top, _, *rows = results[plain:]
+    return [iteration, top, *rows]
 
 
 @cache
 def schedule(slots: int) -> tuple[np.ndarray, np.ndarray]:
     """The binomial schedule as tables over the rows s (that of the first state included) and the repetitions r.
 
-    reach[s, r]: how many turns can be reversed. steps[s, r]: (few, early, many, late, rest): run `early` turns before
-    the next state is kept where at most `few` turns are left, `late` where at least `many`, else all but `rest`.
-    """
+    reach[s, r]: how many iterations can be reversed. steps[s, r]: (few, early, many, late, rest): run `early`
+    iterations before the next state is kept where at most `few` iterations are left, `late` where at least `many`, else
+    all but `rest`. """
     def over(n: int, k: int) -> int:
         return math.comb(n, k) if 0 <= k <= n else 0
 

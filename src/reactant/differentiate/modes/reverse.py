@@ -125,7 +125,7 @@ class Reverse:
     def __init__(self, active: set[ir.Value], aliases: Aliases):
         self.active, self.aliases = active, aliases
         self.kept: dict[int, int] = {}
-        """Bytes kept of one turn of each loop, by its number."""
+        """Bytes kept of one iteration of each loop, by its number."""
 
     def add(self, adjoint: Adjoints, value: ir.Value, contribution: Contribution) -> None:
         """Add to the adjoint of an active value."""
@@ -284,7 +284,7 @@ class Reverse:
         self._stored(op, scope, adjoint, bound)
 
     def _stored(self, op: ir.Operation, scope: Any, adjoint: Adjoints, bound: Trips) -> None:
-        """The turns backwards; what their adjoints need is computed again or read from buffers the forward loop
+        """The iterations backwards; what their adjoints need is computed again or read from buffers the forward loop
         fills."""
         block = blocks_of(op)[1]
         body, returned = block_ops(block)
@@ -297,27 +297,27 @@ class Reverse:
         def count() -> ir.Value:
             return early.result if early is not None else ops.constant(bound.most, "int64")
 
-        def step(turns: ir.Value, *values: ir.Value) -> list[ir.Value]:
+        def step(iterations: ir.Value, *values: ir.Value) -> list[ir.Value]:
             masks.carried_on(inits, values)
-            turn = ops.subtract(ops.subtract(count(), 1), turns)
+            iteration = ops.subtract(ops.subtract(count(), 1), iterations)
             place = anchor()
-            scopes.append(LoopScope(op, bound.most, turn, scope, place, self.aliases))
+            scopes.append(LoopScope(op, bound.most, iteration, scope, place, self.aliases))
             local = Adjoints(zip(outer, values[len(carried):], strict=True))
             for i, g in zip(carried, values, strict=False):
                 self.add(local, returned[i], g)
             self.run(body, scopes[0], local)
             changed.update(v for v, g in zip(outer, values[len(carried):], strict=True) if local[v] != g)
             results = [local[v] if v in local else zeros(v) for v in [*(block.arguments[i] for i in carried), *outer]]
-            drop_dead(place.block, [*results, turn])
+            drop_dead(place.block, [*results, iteration])
             scopes[0].settle(counted=early is not None)
             place.erase()
-            return [ops.add(turns, 1), *results]
+            return [ops.add(iterations, 1), *results]
 
         starts = [adjoint.get(op.results[i]) for i in carried]
         inits = [zeros(op.results[i]) if g is None else g for i, g in zip(carried, starts, strict=True)]
         inits += [adjoint[v] if v in adjoint else zeros(v) for v in outer]
         _, *made = ops.while_([ops.constant(0, "int64"), *inits],
-                              lambda turns, *_: ops.compare(turns, count(), "LT"), step)
+                              lambda iterations, *_: ops.compare(iterations, count(), "LT"), step)
         adjoint.update((v, g) for v, g in zip(outer, made[len(carried):], strict=True) if v in changed)
         for i, g in zip(carried, made, strict=False):
             self.add(adjoint, op.operands[i], g)
@@ -327,8 +327,8 @@ class Reverse:
             extended = scopes[0].extended
             assert extended is not None
             with ir.InsertionPoint(early):
-                turns = ops.convert(scope.value(extended.count), np.int64)
-            replace(early, turns)
+                iterations = ops.convert(scope.value(extended.count), np.int64)
+            replace(early, iterations)
 
 
 def _transpose(rule: requests.CustomRule, op: ir.Operation, active: Collection[ir.Value]) -> ir.Module:

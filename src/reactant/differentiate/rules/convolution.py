@@ -19,8 +19,8 @@ from reactant.ir.types import dtype_of, shape_of
 def _turned(kernel: ir.Value, numbers: conv.Convolution, where: bool = True) -> ir.Value:
     """The kernel turned round in the dimensions with a reversal (without one). XLA:CPU is tens of times slower at
     convolutions that turn it themselves."""
-    return ops.reverse(kernel, [d for d, turn in zip(numbers.kernel.spatial, numbers.reversal, strict=True)
-                                if turn == where])
+    return ops.reverse(kernel, [d for d, iteration in zip(numbers.kernel.spatial, numbers.reversal, strict=True)
+                                if iteration == where])
 
 
 def _regrouped(x: ir.Value, source: int, target: int, groups: int) -> ir.Value:

@@ -41,12 +41,12 @@ from reactant.differentiate.rules.matrices import (
 from reactant.differentiate.rules.spectral import function_tangent
 from reactant.ir import ops
 from reactant.ir.cusolver import permutation
-from reactant.ir.lapack import TURNS, lapack_solve
+from reactant.ir.lapack import TRANSPOSES, lapack_solve
 from reactant.ir.matrices import matmul, swapped
 from reactant.ir.types import dtype_of, shape_of
 
 UPPER, LEFT, UNIT = (ord(letter) for letter in "ULU")
-TRANSPOSES = {ord(letter): name for name, letter in TURNS.items()}
+NAMES_OF_TRANSPOSES = {ord(letter): name for name, letter in TRANSPOSES.items()}
 
 
 def routine(name: str, forward: Any, reverse: Any = None, letters: str = "sdcz") -> None:
@@ -59,7 +59,8 @@ def routine(name: str, forward: Any, reverse: Any = None, letters: str = "sdcz")
 
 def _solve_options(call: Call) -> dict[str, Any]:
     return {"left_side": setting(call, "side") == LEFT, "lower": setting(call, "uplo") != UPPER,
-            "unit_diagonal": setting(call, "diag") == UNIT, "transpose_a": TRANSPOSES[setting(call, "trans_x")]}
+            "unit_diagonal": setting(call, "diag") == UNIT,
+            "transpose_a": NAMES_OF_TRANSPOSES[setting(call, "trans_x")]}
 
 
 routine("trsm", lambda call, tangents: solve_tangent(call, tangents, _solve_options(call)),

@@ -146,13 +146,13 @@ def _singular_forward(call: Call, tangents: Tangents) -> Tangents:
                                            ops.add(of_columns(s, square), of_rows(s, square))))
     columns, rows = (ops.convert(each, dtype_of(t)) for each in (of_columns(s, square), of_rows(s, square)))
     back = adjoint(middle)
-    turn_u = _divided(ops.add(ops.multiply(middle, columns), ops.multiply(rows, back)), gaps)
-    turn_v = _divided(ops.add(ops.multiply(rows, middle), ops.multiply(back, columns)), gaps)
+    iteration_u = _divided(ops.add(ops.multiply(middle, columns), ops.multiply(rows, back)), gaps)
+    iteration_v = _divided(ops.add(ops.multiply(rows, middle), ops.multiply(back, columns)), gaps)
     if is_complex(dtype_of(t)):
         phase = ops.imag(diagonal_only(middle))
-        turn_u = ops.add(turn_u, ops.divide(ops.complex(number(0, phase), phase), columns))
-    du = plus(matmul(u, turn_u), _outside(u, matmul(t, v), s) if m > k else None)
-    dv = plus(matmul(v, turn_v), _outside(v, matmul(adjoint(t), u), s) if n > k else None)
+        iteration_u = ops.add(iteration_u, ops.divide(ops.complex(number(0, phase), phase), columns))
+    du = plus(matmul(u, iteration_u), _outside(u, matmul(t, v), s) if m > k else None)
+    dv = plus(matmul(v, iteration_v), _outside(v, matmul(adjoint(t), u), s) if n > k else None)
     return [None, moved, _with_rest(du, u, whole_u), adjoint(_with_rest(dv, v, whole_v)), None]
 
 

@@ -115,13 +115,13 @@ def _recurrence(a: ir.Value, b: ir.Value, d: int, from_end: bool) -> ir.Value:
         at = ops.subtract(n - 1, i) if from_end else i
         return [at if e == d else ops.constant(0, np.int32) for e in range(len(shape))]
 
-    def turn(i: ir.Value, s: ir.Value, found: ir.Value) -> list[ir.Value]:
+    def iteration(i: ir.Value, s: ir.Value, found: ir.Value) -> list[ir.Value]:
         at = place(i)
         s = ops.add(ops.multiply(ops.dynamic_slice(a, at, row), s), ops.dynamic_slice(b, at, row))
         return [ops.add(i, 1), s, ops.dynamic_update_slice(found, s, at)]
 
     return ops.while_([ops.constant(1, np.int32), _part(b, d, first, 1), b],
-                      lambda i, *_: ops.compare(i, n, "LT"), turn)[2]
+                      lambda i, *_: ops.compare(i, n, "LT"), iteration)[2]
 
 
 # ---- any body ------------------------------------------------------------------------------------------------------

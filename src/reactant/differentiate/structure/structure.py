@@ -215,7 +215,7 @@ class Structure:
     def _loop(self, op: ir.Operation) -> None:
         condition, body = blocks_of(op)
         tests, (predicate,) = block_ops(condition)
-        turn, returned = block_ops(body)
+        iteration, returned = block_ops(body)
         self._bind(list(body.arguments), list(op.operands))
         while self.visits < VISITS:
             self._bind(list(condition.arguments), list(body.arguments))
@@ -225,19 +225,19 @@ class Structure:
             if not self.known[predicate]:
                 self._bind(list(op.results), list(body.arguments))
                 return
-            self.run(turn)
+            self.run(iteration)
             self._bind(list(body.arguments), returned)
-        self._whole_loop(op, body, turn, returned)
+        self._whole_loop(op, body, iteration, returned)
 
-    def _whole_loop(self, op: ir.Operation, body: ir.Block, turn: Sequence[ir.Operation],
+    def _whole_loop(self, op: ir.Operation, body: ir.Block, iteration: Sequence[ir.Operation],
                     returned: Sequence[ir.Value]) -> None:
-        """What any number of turns can give."""
+        """What any number of iterations can give."""
         for argument, value in zip(body.arguments, returned, strict=True):
             if value != argument:
                 self.known.pop(argument, None)
         while True:
             before: dict[ir.Value, Pattern] = {a: self.depends.get(a) for a in body.arguments}
-            self.run(turn)
+            self.run(iteration)
             grown = False
             for argument, value in zip(body.arguments, returned, strict=True):
                 both = self.union([before[argument], self.depends.get(value)])

@@ -509,7 +509,7 @@ def _one_by_one(ufunc: np.ufunc, chosen: Selection, updates: ir.Value | None, dt
         updates = ops.reshape(lead, (count, *window))
     zero = ops.constant(0, np.int64)
 
-    def turn(i: ir.Value, content: ir.Value) -> list[ir.Value]:
+    def iteration(i: ir.Value, content: ir.Value) -> list[ir.Value]:
         row = ops.reshape(ops.dynamic_slice(vectors, [i, zero], (1, len(chosen.axes))), (len(chosen.axes),))
         starts = [zero] * len(window)
         for number, axis in enumerate(chosen.axes):
@@ -523,4 +523,4 @@ def _one_by_one(ufunc: np.ufunc, chosen: Selection, updates: ir.Value | None, dt
                                    hint="Write it with functions that docs/numpy.md lists, or call it outside of the "
                                         "compiled function.", code="function-not-compiled")
         return [ops.add(i, 1), ops.dynamic_update_slice(content, cast(found, dtype), starts)]
-    return ops.while_([zero, view], lambda i, content: ops.compare(i, count, "LT"), turn)[1]
+    return ops.while_([zero, view], lambda i, content: ops.compare(i, count, "LT"), iteration)[1]

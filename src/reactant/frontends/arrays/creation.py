@@ -375,7 +375,7 @@ def _arange_arguments(args: tuple, named: dict) -> tuple[tuple, object]:
 
 
 def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
-    """Whole numbers whose count only the run knows, where its bounds are known: those of a loop's index, say."""
+    """Whole numbers whose count is only known at run time, where its bounds are known: those of a loop's index, say."""
     start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     begins, ends, steps = _interval(start), _interval(stop), _interval(step)
     if begins is None or ends is None or steps is None or steps[0] < 1 or ends[1] - begins[0] > MOST_NUMBERS:

@@ -297,11 +297,11 @@ def _integer_power(x: ir.Value, y: ir.Value) -> ir.Value:
     def going(result: ir.Value, base: ir.Value, left: ir.Value) -> ir.Value:
         return ops.reduce(ops.compare(left, 0, "NE"), False, range(len(shape_of(left))), "or")
 
-    def turn(result: ir.Value, base: ir.Value, left: ir.Value) -> list[ir.Value]:
+    def iteration(result: ir.Value, base: ir.Value, left: ir.Value) -> list[ir.Value]:
         odd = ops.compare(ops.and_(left, 1), 0, "NE")
         return [ops.select(odd, ops.multiply(result, base), result), ops.multiply(base, base),
                 ops.shift_right_logical(left, 1)]
-    return ops.while_([ops.splat(1, x), x, left], going, turn)[0]
+    return ops.while_([ops.splat(1, x), x, left], going, iteration)[0]
 
 
 def _known_integer_power(x: ir.Value, exponent: int) -> ir.Value:
@@ -401,10 +401,10 @@ def _common_divisor(a: ir.Value, b: ir.Value) -> ir.Value:
     def going(a: ir.Value, b: ir.Value) -> ir.Value:
         return ops.reduce(ops.compare(b, 0, "NE"), False, range(len(shape_of(b))), "or")
 
-    def turn(a: ir.Value, b: ir.Value) -> list[ir.Value]:
+    def iteration(a: ir.Value, b: ir.Value) -> list[ir.Value]:
         zero, safe = _nonzero_divisor(b)
         return [ops.select(zero, a, b), ops.select(zero, b, ops.remainder(a, safe))]
-    return ops.while_([a, b], going, turn)[0]
+    return ops.while_([a, b], going, iteration)[0]
 
 
 def _gcd(x: ir.Value, y: ir.Value) -> ir.Value:

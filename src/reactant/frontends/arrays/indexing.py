@@ -76,7 +76,7 @@ def get(tensor: Tensor, key: object) -> Any:
 
 
 def not_assignable(text: str) -> TypeError:
-    """NumPy's error; where only the run decides whether it would come to that, one that says so."""
+    """NumPy's error; where it is known only at run time whether it would come to that, one that says so."""
     if not recording():
         return TypeError(text)
     return ControlFlowError(f"{text}; whether this runs is decided at run time.", code="one-of-several-arrays")

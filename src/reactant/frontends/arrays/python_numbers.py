@@ -100,7 +100,7 @@ def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
 
 
 def _with_wide(ufunc: np.ufunc, x: Any, y: Any) -> Any:
-    """An integer of the run and one, known now, of more than 64 bits."""
+    """A run-time integer and one, known now, of more than 64 bits."""
     if ufunc in COMPARISONS.values():
         return _decided(ufunc, *(bounds(v) or python_overflow.ALL for v in (x, y)))
     if type(y) is Tensor and ufunc is np.bitwise_and:
@@ -144,12 +144,12 @@ def power_modulo(x: object, y: object, modulus: object) -> Any:
     remainder = _remainder(m)
     start = remainder(ops.constant(1, integer)), remainder(base), exponent
 
-    def turn(made: ir.Value, square: ir.Value, left: ir.Value) -> tuple[ir.Value, ...]:
+    def iteration(made: ir.Value, square: ir.Value, left: ir.Value) -> tuple[ir.Value, ...]:
         odd = ops.compare(ops.and_(left, 1), 1, "EQ")
         return (ops.select(odd, remainder(ops.multiply(made, square)), made), remainder(ops.multiply(square, square)),
                 ops.shift_right_arithmetic(left, 1))
 
-    made = ops.while_(start, lambda made, square, left: ops.compare(left, 0, "GT"), turn)[0]
+    made = ops.while_(start, lambda made, square, left: ops.compare(left, 0, "GT"), iteration)[0]
     return python_number(made)
 
 

@@ -64,7 +64,7 @@ def require_exact(ufunc: np.ufunc, a: Bounds | None, b: Bounds | None, x: ir.Val
 
 
 def within(known: Bounds | None, value: ir.Value, dtype: np.dtype) -> tuple[bool, bool]:
-    """Whether an integer of the run, of which bounds may be known, is surely not below, and not beyond, what an integer
+    """Whether a run-time integer, of which bounds may be known, is surely not below, and not beyond, what an integer
     dtype holds."""
     limits, own = np.iinfo(dtype), dtype_of(value)
     all_of_them = (0, 1) if own.kind == "b" else (np.iinfo(own).min, np.iinfo(own).max)
@@ -73,7 +73,7 @@ def within(known: Bounds | None, value: ir.Value, dtype: np.dtype) -> tuple[bool
 
 
 def require_held(value: ir.Value, known: Bounds | None, dtype: np.dtype) -> None:
-    """Check that an integer dtype holds a number of the run, truncated."""
+    """Check that an integer dtype holds a run-time number, truncated."""
     limits, trace = np.iinfo(dtype), current_trace()
     if dtype_of(value).kind == "f":
         value, room = ops.convert(value, np.float64), int(dtype.itemsize < 8)    # which rounds away in 64 bits

@@ -574,7 +574,7 @@ class ComplexPartStep(Step):
 
 def followed(steps: tuple[Step, ...], more: Iterable[Step], whole: Shape) -> tuple[Step, ...]:
     """The steps of a view of a view in a memory of shape `whole`. What shows the same adds none, and what undoes the
-    last one takes it away: a loop may turn an array round in each turn."""
+    last one takes it away: a loop may turn an array round in each iteration."""
     for step in more:
         before = steps[-2].shape if len(steps) > 1 else whole
         if steps and step.undoes(steps[-1], before):

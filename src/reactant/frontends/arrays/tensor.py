@@ -56,7 +56,7 @@ class Tensor(Sized):
                  strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool | None = True,
                  interval: tuple[int, int] | None = None):
         self.storage, self.steps, self.kind = storage, steps, kind
-        self.writeable = writeable      # None: as the run decides
+        self.writeable = writeable      # None: as decided at run time
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
         self.dtype = storage.dtype if dtype is None else dtype
         self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
@@ -200,8 +200,8 @@ class Tensor(Sized):
             reason = self.storage.constant
             raise ControlFlowError(reason.fact, hint=reason.hint, code=reason.code)
         if self.writeable is None:
-            raise ControlFlowError("Only the run knows whether an array that is written in place is a read-only view "
-                                   "(a diagonal, np.broadcast_to).", hint="Bind the name to a copy.",
+            raise ControlFlowError("It is only known at run time whether an array that is written in place is a "
+                                   "read-only view (a diagonal, np.broadcast_to).", hint="Bind the name to a copy.",
                                    code="one-of-several-arrays")
         if not self.writeable or self.kind != ARRAY:
             raise ValueError("assignment destination is read-only")
@@ -530,7 +530,7 @@ _OF_ARGUMENTS = ("storage", "shape", "dtype", "strides_", "writeable")
 """What an argument has once somebody has asked for one of them."""
 
 _ADVICE = {
-    "hash": "What only the run knows is no key of a dict and no member of a set: use an array that it indexes.",
+    "hash": "What is only known at run time is no key of a dict and no member of a set: use an array that it indexes.",
     "bool": "Put the `if` or `while` into a Python function with source, so that it can be converted; or use np.where.",
     "index": "A list index or a size must be known while tracing: make the argument it is computed from static "
              "(static_argnames=...).",

@@ -292,10 +292,10 @@ def _reduce_in_order(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], st
     else:
         total, first = cast(_row(rows, 0), result), 1
 
-    def turn(i: int | ir.Value, total: ir.Value) -> ir.Value:
+    def iteration(i: int | ir.Value, total: ir.Value) -> ir.Value:
         new = body(total, _row(rows, i))
         return new if masks is None else ops.select(_row(masks, i), new, total)
-    return _loop(first, count, [total], lambda i, t: [turn(i, t)])[0]
+    return _loop(first, count, [total], lambda i, t: [iteration(i, t)])[0]
 
 
 def _row(rows: ir.Value, i: int | ir.Value) -> ir.Value:
@@ -309,14 +309,14 @@ def _row(rows: ir.Value, i: int | ir.Value) -> ir.Value:
     return ops.reshape(taken, shape[1:])
 
 
-def _loop(first: int, count: int, carried: list[ir.Value], turn: Callable[..., list[ir.Value]]) -> list[ir.Value]:
-    """`carried = turn(i, *carried)` for i in range(first, count): written out when short."""
+def _loop(first: int, count: int, carried: list[ir.Value], iteration: Callable[..., list[ir.Value]]) -> list[ir.Value]:
+    """`carried = iteration(i, *carried)` for i in range(first, count): written out when short."""
     if count - first <= UNROLLED_STEPS:
         for i in range(first, count):
-            carried = turn(i, *carried)
+            carried = iteration(i, *carried)
         return carried
     found = ops.while_([ops.constant(first, np.int64), *carried], lambda i, *c: ops.compare(i, count, "LT"),
-                       lambda i, *c: [ops.add(i, 1), *turn(i, *c)])
+                       lambda i, *c: [ops.add(i, 1), *iteration(i, *c)])
     return found[1:]
 
 
@@ -364,12 +364,12 @@ def _scan_in_order(ufunc: np.ufunc, value: ir.Value, axis: int) -> ir.Value:
     body = _body(ufunc, dtype)
     rank = len(shape)
 
-    def turn(i: int | ir.Value, total: ir.Value, done: ir.Value) -> list[ir.Value]:
+    def iteration(i: int | ir.Value, total: ir.Value, done: ir.Value) -> list[ir.Value]:
         total = body(total, _row(rows, i))
         position = ops.constant(i, np.int64) if isinstance(i, int) else i
         starts = [position, *[ops.constant(0, np.int64)] * (rank - 1)]
         return [total, ops.dynamic_update_slice(done, ops.reshape(total, (1, *shape_of(total))), starts)]
-    done = _loop(1, shape[axis], [_row(rows, 0), rows], turn)[1]
+    done = _loop(1, shape[axis], [_row(rows, 0), rows], iteration)[1]
     return ops.transpose(done, tuple(int(d) for d in np.argsort(order)))
 
 

@@ -327,7 +327,7 @@ def _compared_beyond(ufunc: np.ufunc, operands: list, dtype: np.dtype) -> bool |
 
 
 def _compared_widely(ufunc: np.ufunc, form: Form, operands: list) -> ir.Value:
-    """Integers compared with a Python int of the run that their dtype may not hold."""
+    """Integers compared with a run-time Python int that their dtype may not hold."""
     wide = np.dtype(np.int64)
     if form.dtypes[0] != np.uint64:
         values = [_spread(x, wide, form.shape) for x in operands]

@@ -7,14 +7,14 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays.aliases import (
+from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import (
     content_after,
     roots_of,
     view_of,
 )
-from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.control.effects import Change
-from reactant.frontends.control.state import (
+from reactant.frontends.control.mutation_log import Change
+from reactant.frontends.control.snapshots import (
     ABSENT,
     Held,
     Node,

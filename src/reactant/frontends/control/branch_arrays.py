@@ -6,7 +6,8 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays.aliases import (
+from reactant.frontends.arrays.storage import DynamicSliceStep, Step, Storage
+from reactant.frontends.arrays.storage_aliasing import (
     ChosenStorage,
     GuardedStorage,
     ViewStorage,
@@ -14,10 +15,9 @@ from reactant.frontends.arrays.aliases import (
     has_dynamic_steps,
     roots_of,
 )
-from reactant.frontends.arrays.storage import DynamicSliceStep, Step, Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
-from reactant.frontends.control.plans import Leaf
-from reactant.frontends.control.state import Held
+from reactant.frontends.control.joins import Leaf
+from reactant.frontends.control.snapshots import Held
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 

@@ -13,23 +13,21 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, LeakError, ReactantError
-from reactant.frontends.arrays.aliases import (
+from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import (
     ChosenStorage,
     bind_directly,
     fewer_memories,
     has_dynamic_steps,
     reachable,
 )
-from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
-from reactant.frontends.control import effects, element_copies, identity, program_errors
+from reactant.frontends.control import container_aliasing, element_copies, mutation_log, program_errors
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.branch_arrays import BranchArrays, Maker
-from reactant.frontends.control.carried import needs_grower
 from reactant.frontends.control.demands import BranchChangesList, LateRead, unbound
-from reactant.frontends.control.effects import Change, Recorder
-from reactant.frontends.control.leaving import Leaving
-from reactant.frontends.control.plans import (
+from reactant.frontends.control.exit_liveness import Leaving
+from reactant.frontends.control.joins import (
     Branching,
     Broken,
     Keep,
@@ -43,7 +41,9 @@ from reactant.frontends.control.plans import (
     unify,
     unusable,
 )
-from reactant.frontends.control.state import (
+from reactant.frontends.control.loop_carried import needs_grower
+from reactant.frontends.control.mutation_log import Change, Recorder
+from reactant.frontends.control.snapshots import (
     ABSENT,
     Held,
     Kind,
@@ -85,7 +85,7 @@ def run(block: ir.Block, body: Callable[[], Any], variables: Variables, before: 
     computed = len(trace.pending)
     branch = Branch(block)
     try:
-        with trace.inside(block) as region, effects.recorded(variables.handled()) as recorder:
+        with trace.inside(block) as region, mutation_log.recorded(variables.handled()) as recorder:
             branch.region = region
             if prepare is not None:
                 prepare()
@@ -140,7 +140,7 @@ def contents_tree(held: Any) -> Tree:
     if isinstance(held, set):
         return Known(frozenset(held))
     if isinstance(held, list):
-        return capture([ABSENT if v is effects.UNBOUND else v for v in held])
+        return capture([ABSENT if v is mutation_log.UNBOUND else v for v in held])
     return capture(dict(held))
 
 
@@ -153,7 +153,7 @@ def holds_from(held: Any, regions: tuple[Region | None, ...]) -> bool:
 def dropped(branch: Branch) -> set[int]:
     """Identities of the containers that a branch or body has changed and that nothing reaches after it: they were made
     in it and are gone."""
-    left = [c for c in branch.objects if not isinstance(c[0].container, effects.GlobalVariable)]
+    left = [c for c in branch.objects if not isinstance(c[0].container, mutation_log.GlobalVariable)]
     if not left:
         return set()
     heap = Heap().look()
@@ -213,7 +213,7 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
     """A branch, or the body of a loop, in which NumPy raises (an index out of range, shapes that do not fit, `more`),
     or that uses None as a value, which may be what a loop has not yet given one, or calls a number, fails only when it
     is taken; one that reads `unbound_names`, too, or asks for a key or an attribute that is not there: where later
-    turns of a loop add it, the loop is not carried as it is."""
+    iterations of a loop add it, the loop is not carried as it is."""
     failures: tuple[type[Exception], ...] = (
         LookupError, ValueError, ArithmeticError, NameError, TypeError, AttributeError, ImportError, *more)
 
@@ -290,7 +290,7 @@ class Meeting:
             return made[id(leaf)]
 
         found: dict[tuple[int, int], Any] = {}
-        with identity.filled_later():
+        with container_aliasing.filled_later():
             for name, plan in plans.items():
                 self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken
                                    else assembled(plan, make, found))
@@ -339,7 +339,7 @@ class Meeting:
         found: dict[int, tuple[Change, list[Tree | None]]] = {}
         for side, branch in enumerate((self.then, self.orelse)):
             for change, after in branch.objects:
-                key = id(change.container) if not isinstance(change.container, effects.GlobalVariable) else \
+                key = id(change.container) if not isinstance(change.container, mutation_log.GlobalVariable) else \
                     hash((id(change.container.namespace), change.container.name))
                 found.setdefault(key, (change, [None, None]))[1][side] = after
         plans = []
@@ -452,7 +452,7 @@ class Meeting:
                 for part in originals(tree)):
             return True
         # what a conditional expression gives, and what such values were made of: no variable holds it (yet)
-        return not change.before and id(change.container) not in identity.reached(everywhere=True)
+        return not change.before and id(change.container) not in container_aliasing.reached(everywhere=True)
 
     def refuse_growing(self, objects: list[tuple[Change, Plan]]) -> None:
         """Nothing has been done yet that would have to be taken back."""
@@ -462,7 +462,7 @@ class Meeting:
 
     @staticmethod
     def different(change: Change, plan: Broken, kind: type[ControlFlowError] = ControlFlowError) -> ControlFlowError:
-        return kind(f"An `if` that is decided at run time changes {effects.describe(change)} differently in its "
+        return kind(f"An `if` that is decided at run time changes {mutation_log.describe(change)} differently in its "
                     f"branches: {plan.reason}.",
                     hint="Use an array, or variables that are assigned in both branches.", code="branches-differ")
 
@@ -477,12 +477,12 @@ class Meeting:
                 self.trace.wanted.add(KEYS_OF_THE_RUN)
             raise error
         content = assembled(plan, make, found, copied=True)
-        effects.touch(change.container, change.name)
+        mutation_log.touch(change.container, change.name)
         if isinstance(content, frozenset):
             content = set(content)
         if isinstance(content, list):
-            content = [effects.UNBOUND if v is ABSENT else v for v in content]
-        effects.refill(change.container, content)
+            content = [mutation_log.UNBOUND if v is ABSENT else v for v in content]
+        mutation_log.refill(change.container, content)
 
 
 def survivor(tree: Tree, preexisting: Callable[[Storage], bool]) -> Plan:

@@ -1,4 +1,4 @@
-"""Decisions: `if`, conditional expressions, `and`, `or`, `not`, `is` and `in`, over values that the run knows."""
+"""Decisions: `if`, conditional expressions, `and`, `or`, `not`, `is` and `in`, over values known at run time."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,12 +9,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError
-from reactant.frontends.arrays.aliases import ChosenStorage, are_one_array
+from reactant.frontends.arrays.storage_aliasing import ChosenStorage, are_one_array
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
-from reactant.frontends.control import identity, objects
+from reactant.frontends.control import container_aliasing, objects
 from reactant.frontends.control.branches import StagedRaise, staged_if
-from reactant.frontends.control.carried import truth_of
-from reactant.frontends.control.state import capture, is_record
+from reactant.frontends.control.loop_carried import truth_of
+from reactant.frontends.control.snapshots import capture, is_record
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.abstract import Abstract, each_key
 from reactant.frontends.session.calls import holding, is_undecided
@@ -108,7 +108,7 @@ class _Noted:
         return self.value
 
     def settled(self, first: Any, whole: Any) -> Any:
-        """What all operands are together: known where `and False`, `or True` follows a truth that the run decides."""
+        """What all operands are together: known where `and False`, `or True` follows a truth decided at run time."""
         truths = is_tensor(whole) and whole.dtype.kind == first.dtype.kind == "b"
         if truths and type(self.value) in (bool, np.bool_) and self.value == self.decisive:
             return self.decisive if whole.kind == PYTHON else np.bool_(self.decisive)
@@ -186,15 +186,16 @@ def same(left: Any, right: Any) -> Any:
     if is_tensor(left) and is_tensor(right) and left.kind == right.kind == ARRAY:
         found = are_one_array(left, right)
         return found if type(found) is bool else python_number(found)
-    if (found := identity.same_views(left, right)) is not None:
+    if (found := container_aliasing.same_views(left, right)) is not None:
         return found
-    if identity.are_linked(left, right) or identity.are_linked(right, left) \
+    if container_aliasing.are_linked(left, right) or container_aliasing.are_linked(right, left) \
             or any(getattr(type(x), "ag__shows_one_of", False) for x in (left, right)):
-        raise identity.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only at run "
-                                    "time.", map(identity.kind_of, (left, right)),
+        raise container_aliasing.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only "
+                                              "at run "
+                                    "time.", map(container_aliasing.kind_of, (left, right)),
                                     hint="Keep a truth or a number that says which one it is, and compare that.",
                                     code="identity-at-run-time")
-    if identity.may_be_one_tuple(left, right):
+    if container_aliasing.may_be_one_tuple(left, right):
         raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time.",
                                hint="Compare what they hold (==), or keep a number that says which one it is, and "
                                     "compare that.", code="identity-at-run-time")
@@ -203,18 +204,20 @@ def same(left: Any, right: Any) -> Any:
 
 @calls.replace(id)
 def _identity(x: Any, /) -> int:
-    """`id(x)`, of what is one object whatever the run decides."""
+    """`id(x)`, of what is one object whatever is decided at run time."""
     chosen = is_tensor(x) and type(x.storage) is ChosenStorage
-    if is_tracing() and (chosen or getattr(type(x), "ag__shows_one_of", False) or identity.view_of(x) is not None
-                         or identity.is_linked(x) or identity.may_be_one_tuple(x, x)):
-        raise identity.OneOfSeveral("Which object this is (`id`) is known only at run time.", [identity.kind_of(x)],
+    if is_tracing() and (chosen or getattr(type(x), "ag__shows_one_of", False)
+                         or container_aliasing.view_of(x) is not None
+                         or container_aliasing.is_linked(x) or container_aliasing.may_be_one_tuple(x, x)):
+        raise container_aliasing.OneOfSeveral("Which object this is (`id`) is known only at run "
+                                              "time.", [container_aliasing.kind_of(x)],
                                     hint="Compare by `is`, or keep a number that says which one it is.",
                                     code="identity-at-run-time")
     return id(x)
 
 
 def is_(value: Any, known: bool) -> Any:
-    """A truth of Python's that only the run knows is one of the two; NumPy's truths are neither."""
+    """A truth of Python's known only at run time is one of the two; NumPy's truths are neither."""
     if not (is_tensor(value) and value.kind == PYTHON and value.dtype.kind == "b"):
         return value is known
     return value if known else not_(value)

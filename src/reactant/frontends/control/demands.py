@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.control.state import Kind
+from reactant.frontends.control.snapshots import Kind
 
 
 def unbound(name: str) -> str:
@@ -25,7 +25,8 @@ class NeedsPeeling(Exception):
 
 
 class LateRead(UnboundLocalError):
-    """A variable that earlier turns of a loop may have bound is read in a turn that knows of none: the first one."""
+    """A variable that earlier iterations of a loop may have bound is read in an iteration that knows of none: the first
+    one."""
 
     def __init__(self, name: str):
         super().__init__(unbound(name))
@@ -78,7 +79,7 @@ class Deeper(BaseException):
 STORE = "Store into an array that is made before the loop: out = np.zeros(n); out[i] = ..."
 GROWS = {
     "renamed": ("that gets another name or place", STORE),
-    "seen": ("under a condition that only the run knows, while other code sees it", STORE),
+    "seen": ("under a condition only known at run time, while other code sees it", STORE),
     "written later": ("by an array that is written in place later", "Append a copy: x.copy()."),
     "seen array": ("by an array that other code sees", "Append a copy: x.copy()."),
     "seen object": ("by an object that other code sees", STORE),
@@ -94,7 +95,7 @@ GROWS = {
     "no value": ("by something that has no value on some paths", "Assign it on all paths."),
     "structure": ("by elements of different structure", "Append numbers, arrays or tuples of one structure."),
     "kinds": ("by {problem}", "Append numbers, arrays or tuples of one structure."),
-    "room": ("under a condition that only the run knows, by up to {room:.1f} GiB", STORE),
+    "room": ("under a condition only known at run time, by up to {room:.1f} GiB", STORE),
     "outside of a loop": ("that has a run-time length, outside of a loop, by an element of another kind",
                           "Append what is like its elements."),
     "element written": ("of which an element is written in place", STORE),

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.control import identity
-from reactant.frontends.control.state import MUTABLE, Node, Tree, capture
+from reactant.frontends.control import container_aliasing
+from reactant.frontends.control.snapshots import MUTABLE, Node, Tree, capture
 from reactant.frontends.session.trace import Trace, current_trace
 from reactant.support.records import dataclass
 
@@ -30,23 +30,23 @@ class Copy:
     """Inside how many loops it has been read."""
 
     def refusal(self) -> ControlFlowError:
-        return ControlFlowError(f"This changes {identity.named(self.made)} that is an element of a list of which "
-                                "only the run knows the length, or may be one.",
+        return ControlFlowError(f"This changes {container_aliasing.named(self.made)} that is an element of a list "
+                                f"whose length is only known at run time, or may be one.",
                                 hint="Put another one in its place (rows[k] = ...), or change a copy.",
                                 code="element-is-a-copy")
 
 
 @dataclass(eq=False)
 class Order:
-    """Lists, and the copies that are the same ones in an order which only the run knows."""
+    """Lists, and the copies that are the same ones in an order known only at run time."""
 
     items: list[list]
     made: list[list]
 
     def refusal(self) -> ControlFlowError:
-        return ControlFlowError("This changes a list that has been sorted with others by values of the run, or "
-                                "picked as the least or greatest, and of which only the run knows which one it is: "
-                                "compiled code has a copy.",
+        return ControlFlowError("This changes a list that has been sorted with others by run-time values, or "
+                                "picked as the least or greatest, and of which only run-time values tell which one it "
+                                "is: compiled code has a copy.",
                                 hint="Change it before, change a copy (list(row)), or keep the columns in arrays.",
                                 code="element-is-a-copy")
 
@@ -114,10 +114,10 @@ def begin_change(container: Any) -> None:
     copy = _found(container, trace)
     if copy is None:
         return
-    seen = identity.reached()
+    seen = container_aliasing.reached()
     if copy.owner is None or copy.owner.shared or id(copy.owner) not in seen:
         raise copy.refusal()
-    if copy.depth < len(trace.loops) and hasattr(copy.owner, "loop"):     # another turn may find it elsewhere
+    if copy.depth < len(trace.loops) and hasattr(copy.owner, "loop"):     # another iteration may find it elsewhere
         raise copy.refusal()
     others = [c for c in trace.copies.values() if c.element is not copy.element and (
         c.owner is None or c.owner is copy.owner or id(c.owner) not in seen)]
@@ -131,7 +131,7 @@ def _require_order(container: Any, trace: Trace) -> None:
     mine = [container, *(o for link in trace.identities if link.made is container for o in link.known)]
     for order in trace.orders:
         for side, other in ((order.items, order.made), (order.made, order.items)):
-            if any(map(_among(side), mine)) and not identity.reached().isdisjoint(map(id, other)):
+            if any(map(_among(side), mine)) and not container_aliasing.reached().isdisjoint(map(id, other)):
                 raise order.refusal()
 
 

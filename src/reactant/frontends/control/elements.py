@@ -1,9 +1,8 @@
 """What loops take their elements from, where they run as Python.
 
-Where only the run knows in which turn a loop ends, the elements of all later turns are taken while tracing: what that
-changes is taken back, and what it raises is dropped, where the run does not get there. Afterwards only the run knows
-where an iterator stands.
-"""
+Where it is known only at run time in which iteration a loop ends, the elements of all later iterations are taken while
+tracing: what that changes is taken back, and what it raises is dropped, where the program does not get there.
+Afterwards it is known only at run time where an iterator stands. """
 from __future__ import annotations
 
 import contextlib
@@ -15,9 +14,9 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
-from reactant.frontends.arrays.aliases import reachable, reachable_storages
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.control import effects, identity
+from reactant.frontends.arrays.storage_aliasing import reachable, reachable_storages
+from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.decisions import is_traced
 from reactant.frontends.control.demands import NeedsPeeling, Unroll
@@ -40,7 +39,7 @@ def surely_ends(iterator: Any) -> bool:
 
 
 class EndsAtRunTime(BaseException):
-    """Only the run knows whether there is a next element; the iterator stands as before."""
+    """It is known only at run time whether there is a next element; the iterator stands as before."""
 
 
 def following(iterator: Any) -> Any:
@@ -49,7 +48,7 @@ def following(iterator: Any) -> Any:
         return next(iterator, END)
     trace = current_trace()
     noted = len(trace.checks)
-    with _watched() as watch, effects.watched() as recorder:
+    with _watched() as watch, mutation_log.watched() as recorder:
         there, item = ag__.call(protocols.next_of, iterator)
     if is_traced(there):
         del trace.checks[noted:]
@@ -65,14 +64,14 @@ def following_unless(stopped: ir.Value, iterator: Any) -> Any:
     end_at_run_time(iterator)
     trace = current_trace()
     noted = len(trace.checks)
-    with _watched() as watch, effects.watched() as recorder:
+    with _watched() as watch, mutation_log.watched() as recorder:
         try:
             found = following(iterator)
         except StagedRaise:
             found = END
         except (ReactantError, Unroll, NeedsPeeling, EndsAtRunTime):
             raise
-        except Exception as error:      # the run raises it where the loop goes on
+        except Exception as error:      # the program raises it where the loop goes on
             kind, arguments, found = type(error), error.args, END
             trace.record(ops.constant(False), lambda: kind(*arguments))
     changes, contents = recorder.found(), watch.contents
@@ -92,18 +91,18 @@ def following_unless(stopped: ir.Value, iterator: Any) -> Any:
     return found
 
 
-def _take_back(changes: list[effects.Change], contents: dict[Storage, ir.Value]) -> None:
+def _take_back(changes: list[mutation_log.Change], contents: dict[Storage, ir.Value]) -> None:
     for change in changes:
-        effects.touch(change.container)
-        effects.refill(change.container, change.before)
+        mutation_log.touch(change.container)
+        mutation_log.refill(change.container, change.before)
     for storage, content in contents.items():
         storage.write(content)
 
 
-def _known_elsewhere(changes: list[effects.Change], storages: Iterable[Storage]) -> bool:
+def _known_elsewhere(changes: list[mutation_log.Change], storages: Iterable[Storage]) -> bool:
     """Whether others than the iterator may know of what it has changed."""
-    trace, roots, containers = current_trace(), identity.roots(), [change.container for change in changes]
-    if any(isinstance(c, (CellType, effects.GlobalVariable)) for c in containers) or not set(storages).isdisjoint(
+    trace, roots, containers = current_trace(), container_aliasing.roots(), [change.container for change in changes]
+    if any(isinstance(c, (CellType, mutation_log.GlobalVariable)) for c in containers) or not set(storages).isdisjoint(
             [*trace.arguments, *reachable_storages(roots)]):
         return True
     seen = reachable(roots, everywhere=True)[0] if containers else set()

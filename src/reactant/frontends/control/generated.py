@@ -1,8 +1,8 @@
 """Comprehensions and generator expressions about run-time values: loops like any other `for`.
 
 `sum(a[j] * b[i - j] for j in range(i))` hands `sum` the iterable and a function of one element (`expressions` makes
-it). Where the iterable can be picked from by a run-time index, the elements are added up in a `for`. Where only the run
-knows which elements there are (`[x for x in xs if x > t]`), a `for` appends those that there are to a list.
+it). Where the iterable can be picked from by a run-time index, the elements are added up in a `for`. Where it is known
+only at run time which elements there are (`[x for x in xs if x > t]`), a `for` appends those that there are to a list.
 """
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from reactant.frontends.arrays.python_numbers import to_python
 from reactant.frontends.arrays.tensor import is_tensor, python_number, wrap
 from reactant.frontends.control import branches, elements, iterators, objects
 from reactant.frontends.control.decisions import asked, is_traced, predicate_of, said_of, undecided
+from reactant.frontends.control.generator_loops import waits
 from reactant.frontends.control.iteration import Items, IteratorItems, UsedUp, items_of
-from reactant.frontends.control.pushed import waits
-from reactant.frontends.control.state import MaybeBound, Variables
+from reactant.frontends.control.snapshots import MaybeBound, Variables
 from reactant.frontends.session import calls, protocols
 from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.calls import holding
@@ -118,8 +118,8 @@ class Generated:
             iterators.note(self.iterable)
         return self.iterable
 
-    def turn(self, body: FunctionType, live: tuple[str, ...], dead: tuple[str, ...]) -> Callable[[Any], None]:
-        """A turn of a loop over the elements, given what one is made from."""
+    def iteration(self, body: FunctionType, live: tuple[str, ...], dead: tuple[str, ...]) -> Callable[[Any], None]:
+        """An iteration of a loop over the elements, given what one is made from."""
         element, test = self.element, self.test
 
         def enter(item: Any) -> None:
@@ -242,7 +242,8 @@ class Generated:
         return (math.prod(self.extents() or [0]) if self.nested else items.length) > MOST_ELEMENTS
 
     def extents(self) -> list[int]:
-        """How many elements each of its `for`s gives in each turn; [] where only a turn knows, or changes anything."""
+        """How many elements each of its `for`s gives in each iteration; [] where only an iteration knows, or changes
+        anything."""
         def one() -> None:
             inner, places = self, items
             while inner.nested:
@@ -317,7 +318,7 @@ def _at_once(iterable: Any) -> list[Any]:
         items.append(item)
         given += [(x.storage, x.storage.version) for x in _arrays(item)]
     if any(storage.version != version for storage, version in given):
-        raise ControlFlowError("A comprehension with a condition that only the run knows takes its elements from an "
+        raise ControlFlowError("A comprehension with a condition only known at run time takes its elements from an "
                                "iterator that writes into arrays which it has given before.",
                                hint="Write a `for` loop over it, or let it give copies.", code="iterator-at-run-time")
     return items
@@ -332,7 +333,7 @@ def _arrays(item: Any) -> Iterator[Any]:
 
 
 def _refused() -> Iterator[Any]:
-    raise UnsupportedError("next() again of a generator of which only the run knows where it stands.",
+    raise UnsupportedError("next() again of a generator whose position is only known at run time.",
                            hint="Use an index.", code="iterator-at-run-time")
     yield
 
@@ -365,16 +366,16 @@ def _collected(generated: Generated, found: Any, even: bool = False) -> Any:
         else:
             ag__.if_stmt(test(item), then, None, (), ())
 
-    def turn(_: Any) -> None:
+    def iteration(_: Any) -> None:
         nonlocal found      # this function's variable, too
         for item in source:
             body(item)
 
     if items_of(source) is None and isinstance(found, AbstractList):     # something in a loop stands for the list
-        turn(None)
+        iteration(None)
     elif items_of(source) is None and (nested or test is not None) and not _runs(source):
         # one after the other
-        meaning.in_one_turn(undecided(), turn, (), appended=("found",))
+        meaning.in_one_iteration(undecided(), iteration, (), appended=("found",))
     else:
         ag__.for_stmt(source, body, (), (), (), (), ("found",))
     return found

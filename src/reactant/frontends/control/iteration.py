@@ -19,7 +19,7 @@ from reactant.frontends.arrays.dynamic.bounded import by_position, is_partial, r
 from reactant.frontends.arrays.promotion import python_type
 from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
-from reactant.frontends.control import effects, iterators, pushed
+from reactant.frontends.control import generator_loops, iterators, mutation_log
 from reactant.frontends.session.abstract import Abstract, AbstractList, certain
 from reactant.frontends.session.calls import replace
 from reactant.frontends.session.dispatch import meaning
@@ -59,8 +59,8 @@ class Items:
 
 
 class UsedUp(Items):
-    """The elements that an iterator gives: each of them once. `position`: how many are taken, which only the run may
-    know; None where it is not followed. `sources`: what it takes its elements from."""
+    """The elements that an iterator gives: each of them once. `position`: how many are taken, perhaps known only at run
+    time; None where it is not followed. `sources`: what it takes its elements from."""
 
     ag__advances = True
 
@@ -84,7 +84,7 @@ class UsedUp(Items):
     def stand(self, position: Any) -> None:
         """So many elements are taken."""
         if not iterators.is_made_here(self):
-            effects.touch(self)
+            mutation_log.touch(self)
         self.position = position
         inside = type(position) is type(self.length) is int and position < self.length
         for source in self.sources:
@@ -158,7 +158,7 @@ class RangeItems(Items):
 
     @staticmethod
     def ag__compared(kind: str, left: Any, right: Any) -> Any:
-        raise UnsupportedError("A range is compared of which only the run knows the bounds.", hint="Compare those.",
+        raise UnsupportedError("A range is compared whose bounds are only known at run time.", hint="Compare those.",
                                code="identity-at-run-time")
 
     def at(self, k: int | Tensor) -> Any:
@@ -166,9 +166,9 @@ class RangeItems(Items):
         if limits is None or not is_tensor(k):
             return self.start + k * self.step
         start, index, step = (x.value() if is_tensor(x) else x for x in (self.start, k, self.step))
-        turns, interval = bounds(k), None
-        if turns is not None and type(start) is type(step) is int:
-            ends = [start + turn * step for turn in turns]
+        iterations, interval = bounds(k), None
+        if iterations is not None and type(start) is type(step) is int:
+            ends = [start + iteration * step for iteration in iterations]
             interval = min(ends), max(ends)
         if type(step) is not int or step != 1:      # whole numbers between the bounds: nothing to check
             index = ops.multiply(index, step)
@@ -217,7 +217,7 @@ def _range_length(start: Any, stop: Any, step: Any) -> Any:
 
 def _within(limits: tuple[int, int], known: tuple[int, int] | None) -> tuple[int, int]:
     """Bounds that two sources know of a number: a loop over a part of the range knows more than the range."""
-    if known is None or known[1] < limits[0] or limits[1] < known[0]:   # apart: the loop has no turn
+    if known is None or known[1] < limits[0] or limits[1] < known[0]:   # apart: the loop has no iteration
         return limits
     return max(limits[0], known[0]), min(limits[1], known[1])
 
@@ -422,13 +422,13 @@ def _repeat(object: Any, times: Any = None) -> Any:
 @replace(builtins.enumerate)
 def _enumerate(iterable: Any, start: int = 0) -> Any:
     items = items_of(iterable) if is_tracing() else None
-    if items is None and (made := pushed.enumerated(iterable, start)) is not None:
+    if items is None and (made := generator_loops.enumerated(iterable, start)) is not None:
         return made
     return enumerate(iterable, start) if items is None or _is_begun(items) else EnumerateItems(items, start)
 
 
 def _beside(iterable: Any) -> Items | None:
-    """A list beside one of which only the run knows the length, by index; where it is empty, an iterator too."""
+    """A list beside one whose length is known only at run time, by index; where it is empty, an iterator too."""
     if operator.length_hint(iterable) == 0 and type(iterable) in (list, tuple, type(reversed([]))):
         return RangeItems(0, 0, 1)
     rows = meaning.rows_of(iterable) if type(iterable) in (list, tuple) else None
@@ -447,7 +447,7 @@ def _beside_generator(iterables: tuple, found: list[Items | None]) -> Any:
             if isinstance(i, UsedUp):
                 i.stand(None)       # nobody follows it
         return tuple(item if i is None else i.at(k) if is_tensor(k) else i.known(k) for i in found)
-    return pushed.zipped(iterables, pick, [None if i is None else i.length for i in found])
+    return generator_loops.zipped(iterables, pick, [None if i is None else i.length for i in found])
 
 
 @replace(builtins.zip)

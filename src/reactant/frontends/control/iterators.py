@@ -1,8 +1,8 @@
 """Iterators, which are used up: by loops that run as Python, and by Python's own functions.
 
-Nothing brings an iterator back to where it was. So one from outside is refused in a branch or loop body, which the run
-may pass over or repeat, and so is one that a loop was left with where only the run knows in which turn.
-"""
+Nothing brings an iterator back to where it was. So one from outside is refused in a branch or loop body, which the
+program may pass over or repeat, and so is one that a loop was left with where it is known only at run time in which
+iteration. """
 from __future__ import annotations
 
 import contextlib
@@ -14,26 +14,26 @@ from types import CodeType, GeneratorType, WrapperDescriptorType
 from typing import Any
 
 from reactant.errors import ControlFlowError, UnsupportedError
-from reactant.frontends.control import effects
+from reactant.frontends.control import mutation_log
 from reactant.frontends.session.trace import Trace, current_trace
 
 
 def note(x: Any) -> None:
     """`x` was made just now: it is gone when the region ends, or nothing of before."""
-    recorder = effects.innermost()
+    recorder = mutation_log.innermost()
     if recorder is not None and (_advances(x) or hasattr(type(x), "ag__advances")):
         recorder.iterators.add(id(x))
 
 
 def is_made_here(x: Any) -> bool:
     """Whether it was made in the branch or body that is being traced."""
-    recorder = effects.innermost()
+    recorder = mutation_log.innermost()
     return recorder is None or id(x) in recorder.iterators
 
 
 def use(*used: Any) -> None:
     """Raise where an iterator from before would advance while tracing code that may run any number of times, or where
-    only the run knows where it stands."""
+    it is known only at run time where it stands."""
     trace = Trace.current()
     for x in used:
         if _advances(x):
@@ -52,8 +52,8 @@ def use(*used: Any) -> None:
 
 
 def unknown() -> ControlFlowError:
-    return ControlFlowError("Where this iterator stands is known only at run time: a loop over it was left where the "
-                            "run decides.",
+    return ControlFlowError("Where this iterator stands is known only at run time: a loop over it was left where "
+                            "run-time values decide.",
                             hint="Use an index into a list or array instead: `while k < len(x):` with `k += 1`.",
                             code="iterator-at-run-time")
 
@@ -65,12 +65,13 @@ def called(function: Any, owner: Any) -> None:
 
 
 def end_at_run_time(iterable: Any) -> None:
-    """Raise where a loop that only the run knows the end of takes its elements from a generator that would see it."""
+    """Raise where a loop whose end is known only at run time takes its elements from a generator that would see it."""
     for x in _sources(iterable):
         if type(x) is GeneratorType and x.gi_frame is not None and _cleans_up(x.gi_code):
             with contextlib.suppress(Exception):
                 x.close()       # here, where what it changes is taken back
-            raise UnsupportedError(f"Only the run knows where a loop over the generator {x.gi_code.co_name!r} ends, "
+            raise UnsupportedError(f"It is only known at run time where a loop over the generator "
+                                   f"{x.gi_code.co_name!r} ends, "
                                    "which has a `yield` in a `try` or `with`, whose end would run there.",
                                    hint="Put the `try` around the loop, or take the elements from a list.",
                                    code="iterator-at-run-time")
@@ -106,7 +107,7 @@ def _advances(x: Any) -> bool:
 
 
 def lose(iterable: Any) -> None:
-    """Only the run knows where this iterator, and those it takes its elements from, stand."""
+    """It is known only at run time where this iterator, and those it takes its elements from, stand."""
     trace = current_trace()
     for x in _sources(iterable):
         if _advances(x):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from types import CellType
 from typing import Any
 
-from reactant.frontends.arrays.aliases import look
+from reactant.frontends.arrays.storage_aliasing import look
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.session.heap import Heap, attributes_of
 from reactant.frontends.session.trace import current_trace
@@ -34,7 +34,7 @@ class Place:
 
 
 def _renumber(old: Any, new: Any) -> None:
-    """Give what stands for a list the list's number (`alternatives`)."""
+    """Give what stands for a list the list's number (`tagged_union`)."""
     known = current_trace().alternatives
     for number, value in enumerate(known):
         if value is old:

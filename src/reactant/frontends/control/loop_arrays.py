@@ -2,7 +2,7 @@
 
 A variable that the body binds anew is carried by value, as a copy of whatever it was bound to. NumPy's name points to
 memory: that differs where one of the arrays it may be is written while another name can see it. `check` refuses those,
-but for names that pass their arrays around (`rotations`).
+but for names that pass their arrays around (`carried_permutations`).
 """
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays.aliases import (
+from reactant.frontends.arrays.storage import DynamicSliceStep, Storage
+from reactant.frontends.arrays.storage_aliasing import (
     ChosenStorage,
     GuardedStorage,
     MovedTogether,
@@ -24,11 +25,12 @@ from reactant.frontends.arrays.aliases import (
     may_be_one,
     roots_of,
 )
-from reactant.frontends.arrays.storage import DynamicSliceStep, Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.control import departures, rotations
+from reactant.frontends.control import carried_permutations, rebinding
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.carried import (
+from reactant.frontends.control.carried_permutations import Rotation
+from reactant.frontends.control.demands import NeedsPeeling
+from reactant.frontends.control.loop_carried import (
     Carried,
     Slot,
     if_defined,
@@ -37,11 +39,9 @@ from reactant.frontends.control.carried import (
     is_in_one_place,
     leaves,
 )
-from reactant.frontends.control.demands import NeedsPeeling
-from reactant.frontends.control.departures import Departure
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.rotations import Rotation
-from reactant.frontends.control.state import Held, Known, Tree, kind_of
+from reactant.frontends.control.rebinding import Departure
+from reactant.frontends.control.snapshots import Held, Known, Tree, kind_of
 from reactant.frontends.session.heap import Heap
 from reactant.frontends.source.operators import VALUE
 from reactant.ir import ops
@@ -55,7 +55,7 @@ def written_in_place(loop: LoopState, start: Tensor, slot: Slot) -> bool:
 
 
 def begun_around(loop: LoopState, heap: Callable[[], Heap]) -> dict[str, Storage]:
-    """The arrays of variables that the loop around began its turn with, and that nobody else refers to."""
+    """The arrays of variables that the loop around began its iteration with, and that nobody else refers to."""
     found: dict[str, Storage] = {}
     for around in loop.trace.loops[-1:]:
         begun = [id(o) for c in around.carried.values() for o in c.objects]
@@ -147,7 +147,7 @@ class LoopArrays:
         self.end_tensors: dict[str, list[Tensor]] = {}
         self.ends = self.bindings()
         self.shared: dict[int, Storage] = {}
-        self.left: dict[Storage, Tensor] = {}       # what stands for those that the last turn has surely left
+        self.left: dict[Storage, Tensor] = {}       # what stands for those that the last iteration has surely left
         self.guarded: dict[str, GuardedStorage] = {}
         self.rotations: list[Rotation] = []
         self.departures: dict[tuple[str, int], Departure] = {}
@@ -175,9 +175,9 @@ class LoopArrays:
         others = {other for name in self.starts.values() for other in self.origins(name)[0]
                   if name in in_place and not self.is_owned(other)} - {VALUE, *shown}
         seen = sorted(shown | others)   # where the function has returned before (VALUE), the loop does not run
-        self.rotations = rotations.find(self, seen) if seen else []
+        self.rotations = carried_permutations.find(self, seen) if seen else []
         if seen and not self.rotations and (shown or not all([self.is_given(other) for other in sorted(others)])):
-            self.departures = departures.find(self, seen)
+            self.departures = rebinding.find(self, seen)
             if not self.departures:
                 if not self.made_run_time_values(seen):
                     self.refuse(seen[0], NeedsPeeling(ControlFlowError(
@@ -288,7 +288,8 @@ class LoopArrays:
                        if root not in self.starts and self.branch.preexisting(root)}
 
     def passed_on(self, name: str) -> set[str]:
-        """The variables that, at the start of a turn, may be bound to what `name` is bound to after it or later."""
+        """The variables that, at the start of an iteration, may be bound to what `name` is bound to after it or
+        later."""
         found: set[str] = set()
         waiting = [self.starts[r] for r in self.ends[name] if r in self.starts]
         while waiting:
@@ -312,7 +313,7 @@ class LoopArrays:
                     yield first, second
 
     def begun_as_one(self) -> Iterator[tuple[str, str]]:
-        """Pairs of variables that turns may have bound to what were two views of one array before the loop."""
+        """Pairs of variables that iterations may have bound to what were two views of one array before the loop."""
         names = {name for name in self.starts.values() if self.entry_storages(name)}
         origins = {name: self.origins(name)[0] & names for name in names}
         for first, second in itertools.combinations(sorted(names), 2):

@@ -26,16 +26,16 @@ import numpy as np
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
 from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
-from reactant.frontends.control import decisions, effects, elements, identity, iterators
+from reactant.frontends.control import container_aliasing, decisions, elements, iterators, mutation_log
 from reactant.frontends.control.branches import staged_if
-from reactant.frontends.control.carried import alone
 from reactant.frontends.control.decisions import and_, asked, is_traced, not_, or_, predicate_of
 from reactant.frontends.control.demands import BranchChangesList, ListError, NeedsPeeling, Unroll, refusal
 from reactant.frontends.control.generated import Generated
+from reactant.frontends.control.generator_loops import waits
 from reactant.frontends.control.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
+from reactant.frontends.control.loop_carried import alone
 from reactant.frontends.control.loops import Loop
-from reactant.frontends.control.pushed import waits
-from reactant.frontends.control.state import Variables
+from reactant.frontends.control.snapshots import Variables
 from reactant.frontends.session import calls, protocols, recording
 from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.dispatch import meaning, means
@@ -92,34 +92,35 @@ def _stopped(cells: dict, flags: tuple[str, ...]) -> Any:
 
 def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tuple[str, ...],
             dead: tuple[str, ...], left: operators.Left = (None, None)) -> None:
-    """An `if` that appends to lists in one of its branches is a loop of one turn, where lists may grow."""
-    identity.forget(sys._getframe(1))
+    """An `if` that appends to lists in one of its branches is a loop of one iteration, where lists may grow."""
+    container_aliasing.forget(sys._getframe(1))
     try:
         return decisions.if_stmt(test, then, orelse, live, dead, left)
     except BranchChangesList as error:
-        if recording.recording() or current_trace().many_turns:
+        if recording.recording() or current_trace().many_iterations:
             raise
         failure = alone(error)
     variables = Variables((then, orelse), live, dead)
     only_inside = {name: variables.get(name) for name in dead}
 
-    def turn(_: Any) -> None:
+    def iteration(_: Any) -> None:
         variables.restore(only_inside)      # loops carry no variables that nobody reads after them: a branch may
         decisions.if_stmt(test, then, orelse, live, dead)
     try:
-        in_one_turn(failure, turn, live, dead, (then, orelse))
+        in_one_iteration(failure, iteration, live, dead, (then, orelse))
     except ReactantError:
         variables.restore(only_inside)      # an `if` around this one may try it again
         raise
 
 
-@means("in_one_turn")
-def in_one_turn(failure: ReactantError, turn: Callable[[Any], None], live: tuple[str, ...], dead: tuple[str, ...] = (),
+@means("in_one_iteration")
+def in_one_iteration(failure: ReactantError, iteration: Callable[[Any], None], live: tuple[str, ...],
+                     dead: tuple[str, ...] = (),
                 functions: tuple[FunctionType | None, ...] = (), appended: tuple[str, ...] = ()) -> None:
-    """Run `turn` as a loop of one turn, which assigns variables that the functions, or it, share with the code around
-    it, or appends to lists that they hold; where that cannot be, `failure` is raised."""
-    loop = Loop(functions or (turn,), turn, (), live, dead, live, count=1, appended=appended,
-                exclusive=meaning.exclusive_lists(turn, appended) if appended else frozenset())
+    """Run `iteration` as a loop of one iteration, which assigns variables that the functions, or it, share with the
+    code around it, or appends to lists that they hold; where that cannot be, `failure` is raised."""
+    loop = Loop(functions or (iteration,), iteration, (), live, dead, live, count=1, appended=appended,
+                exclusive=meaning.exclusive_lists(iteration, appended) if appended else frozenset())
     try:
         loop.stage()
     except (ReactantError, NeedsPeeling):
@@ -131,7 +132,7 @@ def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], l
                read: tuple[str, ...] = ()) -> None:
     if not is_tracing():
         return operators.while_stmt(test, body, flags, live, dead, rebound)
-    identity.forget(sys._getframe(1))
+    container_aliasing.forget(sys._getframe(1))
     with progress.unrolling(body.__code__) as copies:
         _while(copies, test, body, flags, live, dead, rebound, appended, read)
 
@@ -148,7 +149,7 @@ def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, fl
         lists = meaning.exclusive_lists(body, (*appended, *read))
         loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
                     again=again, appended=appended, exclusive=lists, read=read)
-        loop.unrolls = first is True        # else it may have no turn, either
+        loop.unrolls = first is True        # else it may have no iteration, either
         if unless_known:
             loop.reject = lambda: loop.growth.is_known()
         try:
@@ -170,7 +171,8 @@ def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, fl
         if not outcome:
             return None
         try:
-            if read and not iterations and failure is None:     # which turns there are may depend on what is in them
+            # which iterations there are may depend on what is in them
+            if read and not iterations and failure is None:
                 return stage(True, unless_known=True)
             if failure is None and iterations and built.count() > options.unroll_limit:
                 return stage(True)
@@ -187,7 +189,7 @@ def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, fl
                 raise failure from None
             raise
         iterations += 1
-        copies.turns = iterations
+        copies.iterations = iterations
 
 
 def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...], dead: tuple[str, ...],
@@ -197,8 +199,8 @@ def for_stmt(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tu
     variables that may be read once a flag has ended the loop."""
     if not is_tracing():
         return operators.for_stmt(iterable, body, flags, live, dead, rebound, appended, read)
-    with identity.holding(iterable):
-        identity.forget(sys._getframe(1))
+    with container_aliasing.holding(iterable):
+        container_aliasing.forget(sys._getframe(1))
         _for(iterable, body, flags, live, dead, rebound, appended, read, left)
 
 
@@ -209,18 +211,18 @@ def _for(iterable: Any, body: FunctionType, flags: tuple[str, ...], live: tuple[
     if hasattr(type(iterable), "ag__in_order"):     # what stands for a dict
         iterable = iterable.ag__iterate()
     if type(iterable) is Generated and iterable.depends() and not iterable.nested:
-        enter, iterable = iterable.turn(body, live, dead), iterable.begun()
+        enter, iterable = iterable.iteration(body, live, dead), iterable.begun()
     items = items_of(iterable)
     if items is None and not _is_resized(iterable, body, (*appended, *read)):
         items = _rows(iterable, bool(appended or read) and _has(DECISIONS, body.__code__), body.__code__)
     if items is None:
-        return _run_over(iterable, _Turn(body, enter, live, dead, left), flags)
+        return _run_over(iterable, _Iteration(body, enter, live, dead, left), flags)
     iterator, start = (items, items.begin()) if isinstance(items, UsedUp) else (None, 0)
     if is_tensor(start):
         items = RestItems(items, start)
     before = list(items.items) if isinstance(items, RowItems) else None
     with same_lengths(items.lists):
-        loop = _Counted(items, _Turn(body, enter, live, dead, left), flags, rebound, appended, read,
+        loop = _Counted(items, _Iteration(body, enter, live, dead, left), flags, rebound, appended, read,
                         0 if is_tensor(start) else start)
         if iterator is not None:
             iterator.stand(None)        # while the loop takes from it, its body cannot
@@ -265,7 +267,8 @@ def _is_resized(iterable: Any, body: FunctionType, names: tuple[str, ...]) -> bo
 
 def _rows(iterable: Any, lists: bool, body: CodeType) -> Items | None:
     """Many elements of a list that are run-time numbers or arrays, or tuples of such, as something a loop can run over.
-    `lists`: also few or known ones, since only the run may know how long lists get there (not without an `if`)."""
+    `lists`: also few or known ones, since only run-time values may tell how long lists get there (not without an
+    `if`)."""
     if type(iterable) not in (list, tuple) or not iterable:
         return None
     if not lists and (len(iterable) <= FEW_ROWS or not _has_tensors(iterable[0])):
@@ -285,32 +288,32 @@ def _has_tensors(item: Any) -> bool:
     return is_tensor(item) or type(item) is tuple and any(map(_has_tensors, item))
 
 
-def _run_over(iterable: Any, turn: _Turn, flags: tuple[str, ...]) -> None:
+def _run_over(iterable: Any, iteration: _Iteration, flags: tuple[str, ...]) -> None:
     """One iteration after the other, over what Python knows how to iterate over."""
     iterators.use(iterable)
-    iterator, rest = protocols.begin(iterable), _Rest(turn, flags)
+    iterator, rest = protocols.begin(iterable), _Rest(iteration, flags)
     if waits(iterator):
         return iterator.run(rest.run, rest.stopped)
-    with progress.unrolling(turn.body.__code__) as copies:
-        _one_by_one(iterable, iterator, turn, flags, rest, copies)
+    with progress.unrolling(iteration.body.__code__) as copies:
+        _one_by_one(iterable, iterator, iteration, flags, rest, copies)
 
 
-def _one_by_one(iterable: Any, iterator: Any, turn: _Turn, flags: tuple[str, ...], rest: _Rest,
+def _one_by_one(iterable: Any, iterator: Any, iteration: _Iteration, flags: tuple[str, ...], rest: _Rest,
                 copies: progress.Repeated) -> None:
-    """Until the iterator ends, or only the run knows whether it does."""
-    cells, lost, most = operators.cells_of(turn.body), 0, _options().max_unroll
+    """Until the iterator ends, or it is known only at run time whether it does."""
+    cells, lost, most = operators.cells_of(iteration.body), 0, _options().max_unroll
     first = len(iterable) if type(iterable) is list else None
     for number in itertools.count():
         if first is not None and number > first + most and current_trace().region.parent is not None:
-            raise unrolled_too_far(ControlFlowError("A loop makes the list longer that it runs over, where only the "
-                                                    "run knows whether it begins.",
+            raise unrolled_too_far(ControlFlowError("A loop makes the list longer that it runs over, where it is only "
+                                                    "known at run time whether it begins.",
                                                     hint="Loop with `while` and an index, or append to another list.",
                                                     code="list-grows-in-loop"), most)
         stopped = _stopped(cells, flags)
         if is_traced(stopped):
             lost += 1
             if lost > most and not elements.surely_ends(iterator):
-                raise unrolled_too_far(ControlFlowError("Only the run knows where a loop ends that takes its "
+                raise unrolled_too_far(ControlFlowError("It is only known at run time where a loop ends that takes its "
                                                         "elements from an iterator, which may give any number of "
                                                         "them.",
                                                         hint="Write the loop with `while`, or over a range or an "
@@ -325,24 +328,25 @@ def _one_by_one(iterable: Any, iterator: Any, turn: _Turn, flags: tuple[str, ...
             return
         if value is elements.END:
             break
-        turn.run(value, stopped)
-        copies.turns += 1
+        iteration.run(value, stopped)
+        copies.iterations += 1
     if lost:
         iterators.lose(iterable)
 
 
 class _Rest:
-    """Runs turns for code that does not know the variables of the loop."""
+    """Runs iterations for code that does not know the variables of the loop."""
 
-    def __init__(self, turn: _Turn, flags: tuple[str, ...]):
-        self.turn, self.flags, self.cells = turn, flags, operators.cells_of(turn.body)
+    def __init__(self, iteration: _Iteration, flags: tuple[str, ...]):
+        self.iteration, self.flags, self.cells = iteration, flags, operators.cells_of(iteration.body)
 
     def run(self, value: Any) -> None:
-        effects.touch_variables(self.turn.body, tuple(n for n in self.turn.live if n in self.cells))
-        only_inside = [(self.cells[n], effects.contents(self.cells[n])) for n in self.turn.dead if n in self.cells]
-        self.turn.enter(value)
+        mutation_log.touch_variables(self.iteration.body, tuple(n for n in self.iteration.live if n in self.cells))
+        only_inside = [(self.cells[n], mutation_log.contents(self.cells[n])) for n in self.iteration.dead
+                       if n in self.cells]
+        self.iteration.enter(value)
         for cell, before in only_inside:
-            effects.refill(cell, before)
+            mutation_log.refill(cell, before)
 
     def stopped(self) -> Any:
         return _stopped(self.cells, self.flags)
@@ -352,7 +356,7 @@ calls.OURS.add(_Rest)
 
 
 @dataclass
-class _Turn:
+class _Iteration:
     """What a `for` runs: `enter` runs the body with an element."""
 
     body: FunctionType
@@ -374,7 +378,7 @@ class _Counted:
     """A `for` over elements that a run-time index can pick, from `start` on. What runs it returns how many elements are
     taken then."""
 
-    def __init__(self, items: Items, each: _Turn, flags: tuple[str, ...], rebound: tuple[str, ...],
+    def __init__(self, items: Items, each: _Iteration, flags: tuple[str, ...], rebound: tuple[str, ...],
                  appended: tuple[str, ...], read: tuple[str, ...], start: int):
         self.items, self.each, self.flags, self.rebound = items, each, flags, rebound
         self.appended, self.read = appended, read
@@ -419,11 +423,11 @@ class _Counted:
                     break
                 if limit is not None:
                     limit(k - self.start)
-                k, taken = self.turn(k, stopped), taken + 1 if not is_traced(stopped) else taken + (1 - stopped)
-                copies.turns += 1
+                k, taken = self.iteration(k, stopped), taken + 1 if not is_traced(stopped) else taken + (1 - stopped)
+                copies.iterations += 1
         return k if type(taken) is int else taken
 
-    def turn(self, k: int, stopped: Any) -> int:
+    def iteration(self, k: int, stopped: Any) -> int:
         """The iteration with this index; returns the next one's."""
         if self.iterator is None or is_traced(stopped):
             self.each.run(self.items.known(k), stopped)
@@ -481,7 +485,7 @@ class _Counted:
         """Run the first iteration on its own, then try again; twice at most."""
         if not self.can_peel():
             return self.unroll(reason.error)
-        self.start = self.turn(self.start, False)
+        self.start = self.iteration(self.start, False)
         self.peeled += 1
         stopped = self.stopped()
         return self.start if not is_traced(stopped) and stopped else self.choose()
@@ -500,7 +504,7 @@ class _Counted:
                 raise unrolled_too_far(error, options.max_unroll)
 
         trace = current_trace()
-        before, trace.many_turns = trace.many_turns, trace.many_turns or (
+        before, trace.many_iterations = trace.many_iterations, trace.many_iterations or (
             isinstance(error, ListError) and self.items.length - self.start > MOST_GROWN)
         try:
             return self.run(limit)
@@ -509,4 +513,4 @@ class _Counted:
                 raise error from None       # what to do instead
             raise
         finally:
-            trace.many_turns = before
+            trace.many_iterations = before

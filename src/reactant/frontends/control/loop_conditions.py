@@ -1,4 +1,4 @@
-"""How a loop knows whether to go on: the block of its `while` op that decides, and what turns hand to it.
+"""How a loop knows whether to go on: the block of its `while` op that decides, and what iterations hand to it.
 
 The test runs in that block where it does nothing but to decide, else at the end of the body, which carries its outcome.
 Flags of `break` and `return`, and checks that have failed, end a loop too.
@@ -16,11 +16,11 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import branches
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.carried import Slot, python_object, truth_of, with_leaves
 from reactant.frontends.control.demands import Deeper
 from reactant.frontends.control.iteration import FAR
+from reactant.frontends.control.loop_carried import Slot, python_object, truth_of, with_leaves
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.state import ABSENT, Held, capture
+from reactant.frontends.control.snapshots import ABSENT, Held, capture
 from reactant.frontends.session.trace import Region, Trace, told_by
 from reactant.ir import attributes as attr
 from reactant.ir import ops
@@ -51,7 +51,7 @@ def checks(loop: LoopState, branch: Branch) -> list[Check]:
 
 
 def _first_told(loop: LoopState, held: Slot, value: ir.Value) -> Slot:
-    """Carries a value as it was in the turn in which its check has failed."""
+    """Carries a value as it was in the iteration in which its check has failed."""
     with ir.InsertionPoint(loop.outer):
         slot = loop.slot(ops.splat(0, value))
     slot.after = ops.select(held.body, value, slot.body)
@@ -163,7 +163,7 @@ def stop_after_failure(loop: LoopState, op: ir.Operation) -> None:
 
 
 def is_counted(op: ir.Operation) -> bool:
-    """Whether a `while` ends whatever its values are: an integer that each turn moves towards a fixed limit."""
+    """Whether a `while` ends whatever its values are: an integer that each iteration moves towards a fixed limit."""
     test, body = (region.blocks[0] for region in op.regions)
     conditions = [test.operations[-1].operands[0]]
     arguments = {argument: k for k, argument in enumerate(test.arguments)}
@@ -187,14 +187,14 @@ def is_counted(op: ir.Operation) -> bool:
 
 
 def _is_fixed(value: ir.Value, test: ir.Block) -> bool:
-    """Whether a value in the condition of a loop is the same in every turn: a constant, or from outside."""
+    """Whether a value in the condition of a loop is the same in every iteration: a constant, or from outside."""
     if isinstance(value.owner, ir.Block):
         return value.owner != test
     return ops.constant_value(value) is not None or value.owner.operation.block != test
 
 
 def _step(body: ir.Block, position: int) -> int:
-    """What a turn adds to a carried integer; 0 where that is not a constant."""
+    """What an iteration adds to a carried integer; 0 where that is not a constant."""
     after, argument = body.operations[-1].operands[position], body.arguments[position]
     if isinstance(after.owner, ir.Block) or dtype_of(argument).kind != "i":
         return 0
@@ -218,8 +218,8 @@ def runs_on(block: ir.Block) -> bool:
 
 
 def guarded(loop: LoopState, branch: Branch) -> bool:
-    """Whether the turns after one in which a check fails have to know it: those of a counted loop go on, and what they
-    hold must end. Sets what the guard becomes."""
+    """Whether the iterations after one in which a check fails have to know it: those of a counted loop go on, and what
+    they hold must end. Sets what the guard becomes."""
     if loop.guard is not None:
         with ir.InsertionPoint(loop.block):
             loop.guard.after = loop.guard.body

@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reactant.frontends.arrays.aliases import reachable
+from reactant.frontends.arrays.storage_aliasing import reachable
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.carried import identities_after, may_be
+from reactant.frontends.control.joins import Branching, Keep, Plan, as_alternative, is_choosable, originals
+from reactant.frontends.control.loop_carried import identities_after, may_be
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.plans import Branching, Keep, Plan, as_alternative, is_choosable, originals
-from reactant.frontends.control.state import CONTAINERS, MUTABLE, Node, Tree, capture
+from reactant.frontends.control.snapshots import CONTAINERS, MUTABLE, Node, Tree, capture
 
 
 def entry(loop: LoopState, name: str, value: Any) -> Tree:
@@ -44,8 +44,8 @@ def kept_after_all(loop: LoopState, branch: Branch) -> list[str]:
 
 
 def unchanged(loop: LoopState, name: str) -> set[int]:
-    """The containers in what a variable holds that turns leave where they are, as nodes of its tree by identity: what
-    changes in them is carried as theirs."""
+    """The containers in what a variable holds that iterations leave where they are, as nodes of its tree by identity:
+    what changes in them is carried as theirs."""
     def visit(tree: Tree, kinds: Iterator[Any]) -> bool:
         """Whether nothing of a part is carried."""
         if type(tree) is not Node:
@@ -62,7 +62,7 @@ def unchanged(loop: LoopState, name: str) -> set[int]:
 
 
 def kept(entry: Tree, plan: Plan) -> set[int]:
-    """The nodes of the tree of a variable, by identity, that are the same containers after a turn."""
+    """The nodes of the tree of a variable, by identity, that are the same containers after an iteration."""
     if type(entry) is not Node:
         return set()
     if type(plan) is Keep:
@@ -84,7 +84,8 @@ def ends(entry: Tree, plan: Plan, runs: bool) -> dict[int, tuple[int, ...]]:
 
 
 def begun_with(entry: Tree, slots: Iterator[Any]) -> list[list[Any]]:
-    """The values that the parts of each container in a variable have at the start of a turn, which carries them all."""
+    """The values that the parts of each container in a variable have at the start of an iteration, which carries them
+    all."""
     found: list[list[Any]] = []
 
     def visit(tree: Tree) -> list[Any]:
@@ -105,7 +106,7 @@ def outside(loop: LoopState) -> set[int]:
 
 
 def after(value: Any, entry: Tree, plan: Plan, plans: dict[str, Plan], before: set[int] | None) -> Any:
-    """The value of a variable after the loop: the container from before it that the last turn surely bound it to
+    """The value of a variable after the loop: the container from before it that the last iteration surely bound it to
     (`before` has their identities), or one of which it is noted what it may be."""
     if before is not None and type(plan) is Branching and plan.node.kind in CONTAINERS and id(plan.second) in before:
         return plan.second
@@ -115,7 +116,7 @@ def after(value: Any, entry: Tree, plan: Plan, plans: dict[str, Plan], before: s
 
 def more(loop: LoopState, branch: Branch, plans: dict[str, Plan]) -> bool:
     """Where the body changes containers: whether a variable may be another one of those from before the loop at the
-    start of the next turn than at the start of this one. `loop.later` gets it."""
+    start of the next iteration than at the start of this one. `loop.later` gets it."""
     if not branch.objects:
         return False
     before, new = outside(loop), {}

@@ -1,22 +1,23 @@
-"""Lists that the variables of a loop are bound to anew, and whose length only the run knows: `frontier = found`."""
+"""Lists that the variables of a loop are bound to anew, and whose length is only known at run time: `frontier =
+found`."""
 from __future__ import annotations
 
 import dataclasses
 
 import numpy as np
 
-from reactant.frontends.arrays.aliases import look
+from reactant.frontends.arrays.storage_aliasing import look
 from reactant.frontends.arrays.tensor import PYTHON
-from reactant.frontends.control.carried import are_alike, is_in_one_place, numeric_kind, with_parts
+from reactant.frontends.control.loop_carried import are_alike, is_in_one_place, numeric_kind, with_parts
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.state import Kind, Node, Tree, joined
+from reactant.frontends.control.snapshots import Kind, Node, Tree, joined
 from reactant.frontends.session.trace import current_trace
 from reactant.options import CompileOptions
 
 
 def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list[Kind | None]]:
-    """A variable that is, or holds, a list before the loop and one of run-time length after a turn: what it is at the
-    start of a turn, with room for `list_capacity` elements."""
+    """A variable that is, or holds, a list before the loop and one of run-time length after an iteration: what it is at
+    the start of an iteration, with room for `list_capacity` elements."""
     if not (type(entry) is Node and type(after) is Node and "rows" in (entry.kind, after.kind)):
         return with_parts(entry, after, kinds, as_rows) if are_alike(entry, after) else (entry, kinds)
     key = (after if after.kind == "rows" else entry).key

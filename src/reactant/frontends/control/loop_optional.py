@@ -1,6 +1,6 @@
-"""Variables of a loop that are None before it or after a turn, and else have a value: carried as whether, and which.
-Texts and other objects of which the run takes one: carried as a number. Arrays that get a run-time size: with their
-extents."""
+"""Variables of a loop that are None before it or after an iteration, and else have a value: carried as whether, and
+which. Texts and other objects of which one is taken at run time: carried as a number. Arrays that get a run-time size:
+with their extents."""
 from __future__ import annotations
 
 from types import FunctionType
@@ -9,10 +9,8 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import numbered
-from reactant.frontends.control.carried import are_alike, leaves, mismatch, numeric_kind, with_parts
 from reactant.frontends.control.demands import NeedsPeeling
-from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.plans import (
+from reactant.frontends.control.joins import (
     Broken,
     Keep,
     as_alternative,
@@ -26,13 +24,15 @@ from reactant.frontends.control.plans import (
     unify,
     widened,
 )
-from reactant.frontends.control.state import Kind, Known, Node, Tree, capture
+from reactant.frontends.control.loop_carried import are_alike, leaves, mismatch, numeric_kind, with_parts
+from reactant.frontends.control.loop_state import LoopState
+from reactant.frontends.control.snapshots import Kind, Known, Node, Tree, capture
 from reactant.ir import ops
 
 
 def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
-    """The tree to begin with, and its kinds, where a variable has another one after a turn. (Where each turn gives it a
-    value, a `for` runs the first one on its own.)"""
+    """The tree to begin with, and its kinds, where a variable has another one after an iteration. (Where each iteration
+    gives it a value, a `for` runs the first one on its own.)"""
     if is_slice(entry) and is_slice(after):
         if type(entry) is Node or type(unify(entry, after)) is Keep:
             return entry, kinds
@@ -41,7 +41,7 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree, kinds: list
     if are_alike(entry, after):
         return with_parts(entry, after, kinds, lambda child, end, own: carried_as(loop, name, child, end, own))
     if (content := numbered.content_of_one(entry)) is not None and not is_choosable(after):
-        tree = capture(content)     # turns put new ones in its place
+        tree = capture(content)     # iterations put new ones in its place
         return tree, [numeric_kind(leaf) for leaf in leaves(tree)]
     if (sized := as_sized(entry, after)) is not None:
         return sized, list(sized.key.kinds(sized))
@@ -60,12 +60,12 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree, kinds: list
 
 
 def _settles(after: Tree) -> bool:
-    """Whether it is no function that each turn makes anew."""
+    """Whether it is no function that each iteration makes anew."""
     return type(after) is not Known or not isinstance(after.value, FunctionType)
 
 
 def _chosen(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list]:
-    """An object that turns choose: carried with all the numbers that it may have."""
+    """An object that iterations choose: carried with all the numbers that it may have."""
     before, end = as_alternative(entry), as_alternative(after)
     made = widened(before, end)
     if made.key == before.key or len(made.key) > numbered.most(made.key):
@@ -87,8 +87,8 @@ def nothing_like(loop: LoopState, tree: Tree) -> Tree:
 
 
 def as_sized(entry: Tree, after: Tree) -> Node | None:
-    """An array before a loop that is of run-time size after a turn, or in more dimensions: what it is at the start of
-    a turn."""
+    """An array before a loop that is of run-time size after an iteration, or in more dimensions: what it is at the
+    start of an iteration."""
     node = next((tree for tree in (after, entry) if is_sized(tree)), None)
     joint = None if node is None else node.key.joint(entry, after)      # type: ignore[union-attr]
     if joint is None or is_sized(entry) and entry.key == joint[0].key:  # type: ignore[union-attr]

@@ -10,13 +10,13 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays.aliases import Stood
 from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import Stood
 from reactant.frontends.arrays.tensor import Tensor
-from reactant.frontends.control.carried import Carried, Slot
 from reactant.frontends.control.carriers import Carrier
-from reactant.frontends.control.plans import Plan
-from reactant.frontends.control.state import Kind, Tree, Variables
+from reactant.frontends.control.joins import Plan
+from reactant.frontends.control.loop_carried import Carried, Slot
+from reactant.frontends.control.snapshots import Kind, Tree, Variables
 from reactant.frontends.session.trace import Region, Trace
 
 

@@ -19,7 +19,8 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays import value_facts
-from reactant.frontends.arrays.aliases import (
+from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import (
     Stood,
     bind_directly,
     fewer_memories,
@@ -28,25 +29,29 @@ from reactant.frontends.arrays.aliases import (
     may_be_written,
     reachable_storages,
 )
-from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control import (
     branches,
+    carried_permutations,
+    container_aliasing,
+    definite_assignment,
     demands,
-    identity,
+    extent_recurrences,
     loop_arrays,
     loop_conditions,
     loop_identity,
-    loop_late,
     loop_lists,
     loop_optional,
     loop_storages,
-    rotations,
     sized_arrays,
-    turn_sizes,
 )
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.carried import (
+from reactant.frontends.control.carriers import Carrier
+from reactant.frontends.control.demands import NeedsGrower, NeedsPeeling, Unroll
+from reactant.frontends.control.iteration import FAR
+from reactant.frontends.control.joins import Branching, Broken, Keep, Leaf, Plan, originals, unify
+from reactant.frontends.control.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
+from reactant.frontends.control.loop_carried import (
     Carried,
     Made,
     Slot,
@@ -64,13 +69,8 @@ from reactant.frontends.control.carried import (
     uses_only,
     with_leaves,
 )
-from reactant.frontends.control.carriers import Carrier
-from reactant.frontends.control.demands import NeedsGrower, NeedsPeeling, Unroll
-from reactant.frontends.control.iteration import FAR
-from reactant.frontends.control.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.plans import Branching, Broken, Keep, Leaf, Plan, originals, unify
-from reactant.frontends.control.state import (
+from reactant.frontends.control.snapshots import (
     ABSENT,
     Held,
     Kind,
@@ -130,11 +130,12 @@ class Loop(LoopState):
         self.array_lists: dict[str, Any] = {}
         self.array_places: dict[str, Any] = {}
         self.test_in_body = self.needs_guard = False
-        self.guard: Slot | None = None      # whether no check has failed in the turns before
+        self.guard: Slot | None = None      # whether no check has failed in the iterations before
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
         self.policy, self.unrolls = "", False
-        self.waits = True       # for values from earlier turns; a loop that can be peeled has them from the first one
+        # for values from earlier iterations; a loop that can be peeled has them from the first one
+        self.waits = True
         self.lists: Carrier = meaning.array_lists(self)
         self.growth = meaning.growth(self, appended, exclusive, read)
 
@@ -146,13 +147,13 @@ class Loop(LoopState):
         self.ways: dict[tuple[str, int], str] = {}
         self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
         self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
-        self.fresh = loop_lists.fresh(self)             # begin a turn as an empty list that nobody else knows
+        self.fresh = loop_lists.fresh(self)             # begin an iteration as an empty list that nobody else knows
         self.stand_ins: set[Storage] = set()            # arrays in the place of None, which nothing else refers to
         self.extents = sized_arrays.Extents()
-        self.unset: dict[str, Exception] = {}           # begin a turn unbound; raised where one reads them
-        self.irregular: set[str] = set()                # arrays that turns do not change alike (`turn_sizes`)
-        self.awaited: set[str] = set()                  # are read before the first turn has bound them
-        self.replaced = set(self.rebound)               # turns put other containers into what these hold
+        self.unset: dict[str, Exception] = {}           # begin an iteration unbound; raised where one reads them
+        self.irregular: set[str] = set()                # arrays that iterations do not change alike
+        self.awaited: set[str] = set()                  # are read before the first iteration has bound them
+        self.replaced = set(self.rebound)               # iterations put other containers into what these hold
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -205,7 +206,8 @@ class Loop(LoopState):
                 self.variables.restore(self.before)
                 if self.expected and not isinstance(error, KeyboardInterrupt):
                     loop_storages.expect_nothing(self)
-                elif not (isinstance(error, identity.ChangesOneOfSeveral) and loop_identity.keep(self, self.rebound)):
+                elif not (isinstance(error, container_aliasing.ChangesOneOfSeveral)
+                          and loop_identity.keep(self, self.rebound)):
                     raise
             finally:
                 scratch.erase()
@@ -240,7 +242,7 @@ class Loop(LoopState):
                                                 "before it is assigned there.", hint="Assign it before the loop.",
                                                 code="unassigned-in-loop")) from None
         if self.unrolls and any(type(s := branch.states.get(f)) is Known and s.value is True for f in self.flags):
-            raise Unroll        # no turn comes after the first
+            raise Unroll        # no iteration comes after the first
         kept = loop_identity.kept_after_all(self, branch)
         self.variables.restore(self.before)
         if loop_identity.keep(self, kept):
@@ -280,7 +282,7 @@ class Loop(LoopState):
             raise Unroll
         with source_map.location():
             self.build(scratch)
-        with identity.filled_later():
+        with container_aliasing.filled_later():
             self.finish(plans, branch, checks)
         return True
 
@@ -292,12 +294,12 @@ class Loop(LoopState):
             self.trace.loops.append(self)
             stack.callback(self.trace.loops.pop)
             def prepare() -> None:
-                with identity.filled_later():
+                with container_aliasing.filled_later():
                     self.prepare()
                 memories = [leaf.tensor.storage for n, carried in self.carried.items()
                             for leaf, kind in zip(carried.leaves(), carried.kinds, strict=False)
                             if kind is not None and kind.kind == ARRAY and type(leaf) is Held]
-                stack.enter_context(rotations.watching(memories, self.touched))
+                stack.enter_context(carried_permutations.watching(memories, self.touched))
 
             stack.enter_context(self.lists.standing_in())
             try:
@@ -317,7 +319,7 @@ class Loop(LoopState):
         for flag in self.flags:
             self.variables.set(flag, False)
         self.extents.shared = []
-        turn_sizes.begin_turn(self)
+        extent_recurrences.begin_iteration(self)
         for name, carried in self.carried.items():
             carried.slots, carried.objects = [], []
             if name in self.unset:
@@ -364,14 +366,14 @@ class Loop(LoopState):
         are, it raises only in a run that comes to it."""
         self.body_region = self.trace.region
         body = self.body if self.expected or self.trace.attempts else branches.failing_at_run_time(
-            self.body, unbound_names=False)     # which earlier turns may bind
+            self.body, unbound_names=False)     # which earlier iterations may bind
         with self.growth.collecting():
             if self.counter is not None:
                 top = self.count - 1 if type(self.count) is int else FAR
-                turn = self.start, max(top, self.start)
-                with value_facts.between(self.counter.body, turn):
-                    body(python_number(self.counter.body, turn))
-                    turn_sizes.end_turn(self)
+                iteration = self.start, max(top, self.start)
+                with value_facts.between(self.counter.body, iteration):
+                    body(python_number(self.counter.body, iteration))
+                    extent_recurrences.end_iteration(self)
                 return ABSENT
             body(None)
             return self.again(*[self.variables.get(f) for f in self.flags]) if self.test_in_body else ABSENT  # type: ignore[misc]  # given with it
@@ -386,7 +388,7 @@ class Loop(LoopState):
             inside -= loop_identity.outside(self).union(*(map(id, originals(e)) for e in self.entries.values()))
         found = False
         for change, after in branch.objects:
-            # a container that the body made, or that began the turn as a variable, may hold what only the body has
+            # a container that the body made, or that began the iteration as a variable, may hold what only the body has
             if id(change.container) in inside or branches.holds_from(change.before, (branch.region,)) \
                     or type(unify(branches.contents_tree(change.before), after)) is Keep:
                 continue
@@ -410,11 +412,11 @@ class Loop(LoopState):
                 plans[name] = Keep(after.value)
                 continue
             if name in self.awaited and carried.entry is ABSENT:
-                self.entries[name], self.kinds[name] = loop_late.unbound_like(self, name, branch.states[name])
+                self.entries[name], self.kinds[name] = definite_assignment.unbound_like(self, name, branch.states[name])
                 settled = False
                 continue
             if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
-                loop_late.begin(self, name, carried, branch.states[name])
+                definite_assignment.begin(self, name, carried, branch.states[name])
                 continue
             entry, kinds = self.carried_as(name, carried.entry, branch.states[name])
             if entry is not carried.entry:
@@ -431,9 +433,9 @@ class Loop(LoopState):
         return plans if settled else None
 
     def carried_as(self, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
-        """The tree to begin with, and its kinds, where what a variable is after a turn asks for another one."""
-        made, kinds = turn_sizes.carried_as(self, name, entry, after)
-        if made is entry and not turn_sizes.follows(entry):
+        """The tree to begin with, and its kinds, where what a variable is after an iteration asks for another one."""
+        made, kinds = extent_recurrences.carried_as(self, name, entry, after)
+        if made is entry and not extent_recurrences.follows(entry):
             made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
         return (made, kinds) if made is not entry else loop_lists.as_rows(entry, after, self.kinds[name])
 
@@ -450,7 +452,8 @@ class Loop(LoopState):
         return settled
 
     def spoiled(self, name: str, value: Any) -> bool:
-        """A variable that a turn leaves without a value: the next one must not read what it was before the loop."""
+        """A variable that an iteration leaves without a value: the next one must not read what it was before the
+        loop."""
         if self.entries[name] is ABSENT or name in self.unset:
             return True
         if name == VALUE:       # where a path does not return, it is what an earlier `return` gave
@@ -494,7 +497,7 @@ class Loop(LoopState):
     def bounded(self, name: str, position: int, kind: Kind, after: Tree) -> bool:
         """Whether the bounds assumed for a number hold after the iteration; else weaker ones for the next attempt."""
         assumed = self.assumed(name, position, kind)
-        if assumed is None or after is None:        # of what is None after a turn
+        if assumed is None or after is None:        # of what is None after an iteration
             return True
         found = kind_of(after).interval
         slack = 2**40      # a counter that moves by less in each iteration never gets to FAR
@@ -564,7 +567,7 @@ class Loop(LoopState):
             if slot in self.slots:
                 Storage.write(storage, slot.result)
         self.ran = self.has_run()
-        turn_sizes.finish(self)
+        extent_recurrences.finish(self)
         for rotation in self.arrays.rotations:
             rotation.finish(self)
         for departure in self.arrays.departures.values():
@@ -572,7 +575,7 @@ class Loop(LoopState):
         outside = loop_identity.outside(self) if self.surely_runs() and any(
             type(plan) is Branching for plan in plans.values()) else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
-        made = Made()       # for those that the last turn has left
+        made = Made()       # for those that the last iteration has left
         for name, plan in plans.items():
             if name in rotated:
                 continue
@@ -588,7 +591,7 @@ class Loop(LoopState):
             self.variables.set(name, loop_identity.after(value, carried.entry, plan, plans, outside))
         for name, carried in self.carried.items():
             if carried.late is not None and name not in rotated:
-                self.variables.set(name, loop_late.end(self, name, carried, made, plans))
+                self.variables.set(name, definite_assignment.end(self, name, carried, made, plans))
         self.guard_overlaps()
         self.growth.finish(made)
         self.lists.finish(made)

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, python_number
-from reactant.frontends.control import identity
+from reactant.frontends.control import container_aliasing
 from reactant.frontends.session.trace import Trace, current_trace
 from reactant.ir import ops
 
 OBJECTS = (str, bytes, FunctionType, BuiltinFunctionType, type, np.ufunc, np.dtype, enum.Enum, type(np.sum))
-"""What is chosen from; what the run changes is not among it."""
+"""What is chosen from; what the program changes is not among it."""
 MOST = 16
 """More alternatives of one name are refused."""
 
@@ -34,7 +34,7 @@ def is_choosable(value: Any) -> bool:
 def is_by_number(value: Any) -> bool:
     """Whether this is a container that is chosen as itself."""
     trace = Trace.current()
-    return trace is not None and bool(trace.by_number) and identity.kind_of(value) in trace.by_number
+    return trace is not None and bool(trace.by_number) and container_aliasing.kind_of(value) in trace.by_number
 
 
 def is_from_before(value: Any) -> bool:
@@ -42,7 +42,7 @@ def is_from_before(value: Any) -> bool:
     trace = current_trace()
     numbered = zip(trace.alternatives, trace.numbered_in, strict=True)
     return any(value is other and region.encloses(trace.region) for other, region in numbered) \
-        or id(value) in identity.reached(everywhere=True)
+        or id(value) in container_aliasing.reached(everywhere=True)
 
 
 def lasting(possible: tuple[int, ...]) -> bool:

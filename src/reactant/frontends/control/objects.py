@@ -278,7 +278,8 @@ class _Context:
         ours = kind is not None and kind.__module__.startswith("reactant.")     # a side of an `if` that raises
         unsure = any(a is not b for a, b in zip(_pending(), self.before, strict=True))
         if (ours or kind is None and unsure) and self.asks():
-            raise ControlFlowError("Only the run knows whether an exception is raised inside this `with`, and "
+            raise ControlFlowError("It is only known at run time whether an exception is raised inside this `with`, "
+                                   "and "
                                    f"__exit__ of {type(self.manager).__name__} asks for it, or may end it.",
                                    hint="Use `try` with `except` instead.", code="exception-at-run-time")
         with ag__.shielded(ag__.attempt_around()):
@@ -291,7 +292,7 @@ class _Context:
 
 
 def _pending() -> tuple:
-    """What tells of exceptions that only the run knows of: what is raised in a `try`, or the last check."""
+    """What tells of exceptions known only at run time: what is raised in a `try`, or the last check."""
     trace, attempt = SESSION.trace, ag__.attempt_around()
     if trace is None or attempt is None:
         return tuple(trace.checks[-1:][0][:1] if trace is not None and trace.checks else (None,))

@@ -1,6 +1,6 @@
 """Which exceptions that tracing meets are the program's own, and not what our code or a library says of traced values.
 
-Those of a path that the run may not take are raised by the run, where it comes there.
+Those of a path that may not be taken are raised at run time, where it is.
 """
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Comparisons of tuples, lists and dicts whose elements are known at run time only: one by one, as Python compares
-them. Lists and tuples that are repeated as often as the run decides."""
+them. Lists and tuples that are repeated as often as decided at run time."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ ORDERS = {"Lt": False, "Gt": False, "LtE": True, "GtE": True}
 
 
 def depends(left: Any, right: Any) -> bool:
-    """Whether only the run knows how two sequences, or two dicts, compare."""
+    """Whether it is known only at run time how two sequences, or two dicts, compare."""
     if isinstance(left, dict) and isinstance(right, dict):
         return type(left).__eq__ is type(right).__eq__ is dict.__eq__ and (_has_tensors(left) or _has_tensors(right))
     return any(isinstance(left, kind) and isinstance(right, kind) for kind in (tuple, list)) \
@@ -81,7 +81,7 @@ def _chosen(test: Any, then: Callable[[], Any], otherwise: Any) -> Any:
 
 
 def repeated(left: Any, right: Any) -> Any:
-    """`items * times`, where only the run knows how many times; None for other products."""
+    """`items * times`, where it is known only at run time how many times; None for other products."""
     items, times = (left, right) if type(right) is Tensor else (right, left)
     if type(items) not in (list, tuple) or type(times) is not Tensor or times.kind == ARRAY or times.is_concrete():
         return None

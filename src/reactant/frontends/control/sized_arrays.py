@@ -10,10 +10,10 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Number, Range
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
-from reactant.frontends.control.carried import Slot, numeric_kind
+from reactant.frontends.control.joins import is_sized
+from reactant.frontends.control.loop_carried import Slot, numeric_kind
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.plans import is_sized
-from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
+from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
 from reactant.support.records import dataclass
 
 PARTS: dict[type | None, int] = {None: 0, Range: 2, Mask: 1}
@@ -101,8 +101,8 @@ def _number(end: Number, n: int) -> Any:
 
 
 class Extents:
-    """The slots of a loop for extents. Arrays that have the same ones before it and after each turn share them: what
-    combines such arrays need not move elements into place."""
+    """The slots of a loop for extents. Arrays that have the same ones before it and after each iteration share them:
+    what combines such arrays need not move elements into place."""
 
     def __init__(self) -> None:
         self.apart: set[tuple[str, int]] = set()
@@ -118,7 +118,7 @@ class Extents:
         return found
 
     def become(self, name: str, position: int, slot: Slot, after: ir.Value) -> bool:
-        """Set what a slot is after a turn. False where another variable shares it and becomes something else."""
+        """Set what a slot is after an iteration. False where another variable shares it and becomes something else."""
         if slot.after is None:
             slot.after = after
         elif not value_facts.same(slot.after, after):

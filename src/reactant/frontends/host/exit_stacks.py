@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from reactant.frontends.control import effects
+from reactant.frontends.control import mutation_log
 from reactant.frontends.session.calls import REPLACEMENTS, call
 from reactant.frontends.source.operators import ag__
 
@@ -42,7 +42,7 @@ def close(stack: Any) -> None:
 
 def pop_all(stack: Any) -> Any:
     _touch(stack)
-    effects.touch(stack)
+    mutation_log.touch(stack)
     return ExitStack.pop_all(stack)
 
 
@@ -63,7 +63,7 @@ def _keep(stack: Any, manager: Any) -> None:
 
 def _touch(stack: Any) -> None:
     """A branch or a loop that puts something on a stack from outside changes it."""
-    effects.touch(stack._exit_callbacks)
+    mutation_log.touch(stack._exit_callbacks)
 
 
 def install() -> None:

@@ -96,7 +96,7 @@ def _line(low: Tensor, high: Tensor, count: int, endpoint: bool) -> tuple[Tensor
 
 
 def _line_of_run(low: Tensor, high: Tensor, num: Any, most: int, endpoint: bool) -> tuple[Tensor, Any]:
-    """The same for a number of points that only the run knows, in a frame of the most there can be."""
+    """The same for a number of points known only at run time, in a frame of the most there can be."""
     gaps = num - 1 if endpoint else num
     delta, ramp, divisor = np.subtract(high, low), _spread(high, most), np.maximum(gaps, 1)
     step = delta / divisor

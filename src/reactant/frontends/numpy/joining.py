@@ -189,7 +189,7 @@ def append(arr: object, values: object, axis: int | None = None) -> Tensor:
 def _split(a: Tensor, sections: object, axis: int, equal: bool) -> list[Tensor]:
     total = a.shape[axis]
     if isinstance(sections, (list, tuple)) and any(type(i) is Tensor and not i.ndim for i in sections):
-        points = [0, *sections, total]      # some of which the run knows alone
+        points = [0, *sections, total]      # some of which are known only at run time
     elif (sections := known_ints(sections, "np.split: the sections")).ndim:
         points = [0, *(int(i) for i in sections), total]
     else:

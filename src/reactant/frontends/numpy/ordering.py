@@ -12,10 +12,10 @@ import numpy as np
 
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.arrays import python_numbers
-from reactant.frontends.arrays.aliases import Picked, roots_of
 from reactant.frontends.arrays.creation import as_tensor, elements_of_one
+from reactant.frontends.arrays.storage_aliasing import Picked, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
-from reactant.frontends.control import element_copies, identity
+from reactant.frontends.control import container_aliasing, element_copies
 from reactant.frontends.control.objects import orders
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import current_trace, is_tracing
@@ -244,6 +244,7 @@ def _taken(items: list, order: Any) -> list:
 def _mixed(items: list) -> ReactantError:
     fact = ("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same "
             "attributes, or tuples of such) is not supported where the order depends on run-time values.")
-    if all(map(identity.is_container, items)):
-        return identity.OneOfSeveral(fact, map(identity.kind_of, items), hint=ADVICE, code="sort-keys")
+    if all(map(container_aliasing.is_container, items)):
+        return container_aliasing.OneOfSeveral(fact, map(container_aliasing.kind_of, items), hint=ADVICE,
+                                               code="sort-keys")
     return UnsupportedError(fact, hint=ADVICE, code="sort-keys")

@@ -450,7 +450,7 @@ class Generator(Stream):
 
 
 def _in_frames(draw: Callable) -> Callable:
-    """A method whose `size` only the run may know: as many are drawn as there can be."""
+    """A method whose `size` only run-time values may tell: as many are drawn as there can be."""
     signature = inspect.signature(draw)
 
     @functools.wraps(draw)

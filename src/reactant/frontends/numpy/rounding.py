@@ -68,7 +68,7 @@ def fix(x: object, out: object = None) -> Any:
 
 
 def _no_further(bound: Any, extreme: Callable, limit: int) -> Any:
-    """A Python integer of the run that bounds integers up to `limit`."""
+    """A run-time Python integer that bounds integers up to `limit`."""
     if type(bound) is not Tensor or bound.kind != PYTHON or bound.dtype != np.int64 or limit > python_overflow.MOST:
         return bound
     return Tensor.of_value(extreme(bound.value(), int(limit)), PYTHON, interval=bound.interval)

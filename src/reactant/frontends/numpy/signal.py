@@ -278,24 +278,24 @@ def _by_blocks(a: ir.Value, v: ir.Value) -> ir.Value:
     return ops.slice(ops.reshape(found, (rows * block,)), [0], [count])
 
 
-TAPS_A_TURN = 8
+TAPS_A_ITERATION = 8
 
 
 def _by_taps(a: ir.Value, v: ir.Value) -> ir.Value:
-    """The sum over taps as a loop, a few of them a turn: memory stays linear in the lengths."""
+    """The sum over taps as a loop, a few of them an iteration: memory stays linear in the lengths."""
     n, m = shape_of(a)[0], shape_of(v)[0]
-    looped = m - m % TAPS_A_TURN
+    looped = m - m % TAPS_A_ITERATION
 
     def with_tap(total: ir.Value, k: ir.Value) -> ir.Value:
         window = _plus(ops.dynamic_slice(total, [k], (n,)), _tapped(a, ops.dynamic_slice(v, [k], (1,))))
         return ops.dynamic_update_slice(total, window, [k])
 
-    def turn(k: ir.Value, total: ir.Value) -> list[ir.Value]:
-        for extra in range(TAPS_A_TURN):
+    def iteration(k: ir.Value, total: ir.Value) -> list[ir.Value]:
+        for extra in range(TAPS_A_ITERATION):
             total = with_tap(total, ops.add(k, extra))
-        return [ops.add(k, TAPS_A_TURN), total]
+        return [ops.add(k, TAPS_A_ITERATION), total]
     start = [ops.constant(0, np.int64), ops.constant(0, dtype_of(v), (n + m - 1,))]
-    total = ops.while_(start, lambda k, _: ops.compare(k, looped, "LT"), turn)[1]
+    total = ops.while_(start, lambda k, _: ops.compare(k, looped, "LT"), iteration)[1]
     for k in range(looped, m):
         total = with_tap(total, ops.constant(k, np.int64))
     return total

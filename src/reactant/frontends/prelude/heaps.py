@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends.arrays.tensor import is_tensor, python_number
-from reactant.frontends.control import effects, identity
-from reactant.frontends.control.carried import needs_grower
+from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.demands import refusal
+from reactant.frontends.control.loop_carried import needs_grower
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import is_tracing
 from reactant.frontends.source import conversion
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values.growing import Grower
+from reactant.frontends.values.dynamic_list import of_items
+from reactant.frontends.values.list_builder import Grower
 from reactant.frontends.values.list_changes import Changes
-from reactant.frontends.values.run_time_lists import of_items
 from reactant.ir import ops
 
 
@@ -109,8 +109,8 @@ def in_rows(steps: Callable, items: Any, *arguments: Any) -> None:
     if rows is None:
         return ag__.call(steps, items, *arguments)
     ag__.call(steps, rows, *arguments)
-    identity.about_to_change(items)
-    effects.touch(items)
+    container_aliasing.about_to_change(items)
+    mutation_log.touch(items)
     items[:] = [rows.at(k) for k in range(len(items))]
 
 

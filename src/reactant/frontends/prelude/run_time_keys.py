@@ -1,4 +1,4 @@
-"""Dicts and sets with keys that only the run knows: `seen.add(k)`, `count[k] = count.get(k, 0) + 1`.
+"""Dicts and sets with keys known only at run time: `seen.add(k)`, `count[k] = count.get(k, 0) + 1`.
 
 A function that puts such a key into a dict or set is traced again, with the classes here in place of the empty ones
 that it makes: the keys, and what stands under them, are lists that grow, in the order of Python's dicts. The methods
@@ -15,7 +15,7 @@ from typing import Any
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control.generated import Generated
-from reactant.frontends.control.state import is_record
+from reactant.frontends.control.snapshots import is_record
 from reactant.frontends.prelude import run_time_sets
 from reactant.frontends.prelude.run_time_sets import (
     MISSING,
@@ -57,7 +57,8 @@ class KeyedDict(Keys):
         return self.ag__held[self.ag__names.index(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if hashable(key) not in self.ag__names:     # only the run may know: both lists may grow in a branch, no more
+        # only run-time values may tell: both lists may grow in a branch, no more
+        if hashable(key) not in self.ag__names:
             self.ag__names.append(key)
             self.ag__held.append(plain(value))
         self.ag__held[self.ag__names.index(key)] = plain(value)
@@ -347,7 +348,7 @@ def _has_traced(pairs: Any) -> bool:
 
 
 def _is_of_the_run(items: Any) -> bool:
-    """Whether only the run may know some of these."""
+    """Whether some of these is known only at run time."""
     if type(items) in (list, tuple):
         return any(type(x) is Tensor or _is_of_the_run(x) for x in items)
     return not isinstance(items, (int, float, complex, str, bytes, range, dict, set, frozenset, type(None)))
@@ -356,7 +357,7 @@ def _is_of_the_run(items: Any) -> bool:
 def plain(value: Any) -> Any:
     """A value to stand under a key: none that can be changed there."""
     if isinstance(value, (list, dict, set, Keys)) or hasattr(type(value), "stands_for") or is_record(value):
-        raise UnsupportedError("A dict of keys that only the run knows holds numbers, arrays and tuples, no lists, "
+        raise UnsupportedError("A dict of keys only known at run time holds numbers, arrays and tuples, no lists, "
                                "dicts or objects.", hint="Use a list of such, at places that are known.",
                                code="keys-at-run-time")
     return value

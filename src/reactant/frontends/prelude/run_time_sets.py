@@ -1,4 +1,4 @@
-"""Sets with members that only the run knows, in place of Python's: lists that grow. See `run_time_keys`.
+"""Sets with members known only at run time, in place of Python's: lists that grow. See `run_time_keys`.
 
 The methods are converted as the user's are. To look for a member takes time in proportion to how many there may be.
 """
@@ -261,7 +261,7 @@ def in_one_of(names: Any, items: Any) -> Any:
 def known(names: Any) -> list:
     """The keys of what is returned."""
     if type(names) is not list or any(type(name) is Tensor for name in names):
-        raise UnsupportedError("The function returns a dict or a set of keys that only the run knows.",
+        raise UnsupportedError("The function returns a dict or a set of keys only known at run time.",
                                hint="Return arrays of keys and values, e.g. np.array(list(d)), at a known size.",
                                code="keys-at-run-time")
     return names
@@ -322,5 +322,5 @@ TIES = Reason("Members of a set have the same key: which of them comes first is 
 
 
 def refusal(what: str) -> UnsupportedError:
-    return UnsupportedError(f"{what} is not supported with keys that only the run knows.",
+    return UnsupportedError(f"{what} is not supported with keys only known at run time.",
                             hint="Use an array that the key indexes, or a list of the keys.", code="keys-at-run-time")

@@ -27,7 +27,7 @@ def _recursion(driven: Tensor, a: Tensor) -> Tensor:
     begun = np.concatenate([np.zeros((order, *rest), driven.dtype), driven]).value()
     zero = ops.constant(0, np.int64)
 
-    def turn(i: ir.Value, y: ir.Value) -> list[ir.Value]:
+    def iteration(i: ir.Value, y: ir.Value) -> list[ir.Value]:
         window = ops.dynamic_slice(y, [i, *[zero] * len(rest)], (order, *rest))
         weights = ops.broadcast_in_dim(ops.reshape(back, (order,)), (order, *rest), [0])
         fed = ops.reduce(ops.multiply(weights, window), 0, [0], "add")
@@ -35,7 +35,7 @@ def _recursion(driven: Tensor, a: Tensor) -> Tensor:
         new = ops.subtract(ops.dynamic_slice(y, place, (1, *rest)), ops.reshape(fed, (1, *rest)))
         return [ops.add(i, 1), ops.dynamic_update_slice(y, new, place)]
 
-    found = ops.while_([zero, begun], lambda i, y: ops.compare(i, n, "LT"), turn)[1]
+    found = ops.while_([zero, begun], lambda i, y: ops.compare(i, n, "LT"), iteration)[1]
     shape = shape_of(found)
     return Tensor.of_value(ops.slice(found, [order] + [0] * len(rest), shape))
 

@@ -1,8 +1,8 @@
 """What every Python value has that is known at run time only: None or a number, one of several objects, a list of
 run-time length.
 
-Control flow knows no more of them than this; a new one is a class here below and a row in `control.state.SNAPSHOTS`.
-"""
+Control flow knows no more of them than this; a new one is a class here below and a row in
+`control.snapshots.SNAPSHOTS`. """
 from __future__ import annotations
 
 from collections.abc import Callable

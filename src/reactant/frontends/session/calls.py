@@ -70,7 +70,7 @@ def stood_for(x: Any) -> type | None:
 
 
 def is_undecided(x: Any) -> bool:
-    """Whether a value stands for an object, or for None, as the run decides."""
+    """Whether a value stands for an object, or for None, as decided at run time."""
     return hasattr(type(x), "ag__each")
 
 

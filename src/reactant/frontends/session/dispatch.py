@@ -46,12 +46,12 @@ PROVIDERS = {
     "why_no_method": "numpy.refused",
     "as_python_number": "numpy.overlay",
     # lists
-    "growth": "values.growth",
-    "exclusive_lists": "values.growth",
+    "growth": "values.append_loops",
+    "exclusive_lists": "values.append_loops",
     "array_lists": "values.array_lists",
-    "in_one_turn": "control.loop_choice",
+    "in_one_iteration": "control.loop_choice",
     "lower_jax_call": "jax.importing",
-    "rows_of": "values.run_time_lists",
+    "rows_of": "values.dynamic_list",
     "call_of_jax": "jax.jax_in_numpy",
     # arrays of run-time extent
     "store_dynamic": "arrays.dynamic.bounded",

@@ -76,12 +76,12 @@ class Region:
 
 ONE_BY_ONE = "one by one"
 """What a trace wants in which generators give their elements as Python has it."""
-KEYS_OF_THE_RUN = "keys of the run"
-"""Among what a trace may want: dicts and sets that take keys which only the run knows (`run_time_keys`)."""
+KEYS_OF_THE_RUN = "run-time keys"
+"""Among what a trace may want: dicts and sets that take keys known only at run time (`run_time_keys`)."""
 
 
 class Failure:
-    """Makes the exception of a failed check, of what `values` are in the run: none, or all of them."""
+    """Makes the exception of a failed check, of what `values` are at run time: none, or all of them."""
 
     __slots__ = ("make", "values")
 
@@ -93,7 +93,7 @@ class Failure:
 
 
 def told_by(error: Callable[..., BaseException]) -> tuple[ir.Value, ...]:
-    """The values of the run that an exception tells."""
+    """The run-time values that an exception tells."""
     return error.values if isinstance(error, Failure) else ()
 
 
@@ -123,7 +123,7 @@ class Trace:
         self.captured_position: list[int] = []
         self.checks: list[tuple[ir.Value, Callable[[], BaseException], Region]] = []
         self.unrolled: set[CodeType] = set()
-        """Bodies of loops of few turns that were unrolled, and so are again, without a look."""
+        """Bodies of loops of few iterations that were unrolled, and so are again, without a look."""
         self.overflow: Any = None
         """The last check that is one of `python_overflow`, with what raises."""
         self.argument_count = 0
@@ -133,8 +133,8 @@ class Trace:
         """Whether the program runs on a mesh."""
         self.pushes = False
         """Whether a loop has run a generator that may as well be asked for its elements one by one (`pushed`)."""
-        self.many_turns = False
-        """Inside an unrolled loop of many turns, which cannot carry a list."""
+        self.many_iterations = False
+        """Inside an unrolled loop of many iterations, which cannot carry a list."""
         self.arguments: list[Storage] = []
         self.untouched: set[int] = set()
         """Numbers of those of which nobody has asked anything but the type."""
@@ -153,9 +153,9 @@ class Trace:
         self.said: Storage | None = None
         """The counter that keeps these calls in order."""
         self.texts: list[tuple[Any, Callable[[Any], str]]] = []
-        """Values of the run that stand in texts, and how they are written there; the marks have their numbers."""
+        """Run-time values that stand in texts, and how they are written there; the marks have their numbers."""
         self.alternatives: list[Any] = []
-        """The objects of which the run takes one, by their numbers (`alternatives`)."""
+        """The objects of which one is taken at run time, by their numbers (`alternatives`)."""
         self.numbered_in: list[Region] = []
         """Where each of them got its number."""
         self.undecided = False
@@ -174,7 +174,7 @@ class Trace:
         self.outer_iterators: set[int] = set()
         """Identities of the iterators that the function finds outside."""
         self.lost: list[Any] = []
-        """Iterators of which only the run knows where they stand."""
+        """Iterators whose position is known only at run time."""
         self.cached: dict[Any, tuple[Region, Any]] = {}
         """What functions with a cache gave for objects that hold run-time values, and where."""
         self.loops: list[Any] = []
@@ -190,9 +190,9 @@ class Trace:
         self.copies: dict[int, Any] = {}
         """Lists that stand for elements of lists in rows (`element_copies`)."""
         self.orders: list[Any] = []
-        """Lists that are others in an order of the run, and those (`element_copies`)."""
+        """Lists that are others in a run-time order, and those (`element_copies`)."""
         self.views: dict[int, Any] = {}
-        """What stands for one of several objects (`chosen_objects`), by the identity of that."""
+        """What stands for one of several objects (`object_columns`), by the identity of that."""
         self.noted = 0
         """How many links and views there have been."""
         self.begun = [0]

@@ -33,15 +33,15 @@ import numpy
 
 from reactant.frontends.source.expressions import ExpressionConversion, mark_tests
 from reactant.frontends.source.extending import ExtendLowering
-from reactant.frontends.source.handlers import SuppressLowering
+from reactant.frontends.source.generators import PushLowering
 from reactant.frontends.source.jumps import N, contains
 from reactant.frontends.source.liveness import arguments_of
-from reactant.frontends.source.matching import MatchLowering
-from reactant.frontends.source.named import NamedLowering
+from reactant.frontends.source.match_statements import MatchLowering
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.source.outlining import convert_function_body
 from reactant.frontends.source.temporaries import Temporaries
-from reactant.frontends.source.yielding import PushLowering
+from reactant.frontends.source.try_statements import SuppressLowering
+from reactant.frontends.source.walrus import NamedLowering
 from reactant.support.package import PACKAGE
 from reactant.support.records import dataclass
 from reactant.support.session import SESSION

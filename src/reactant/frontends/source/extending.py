@@ -1,4 +1,4 @@
-"""`out.extend(items)` as a loop that appends, where only the run knows how many items there are.
+"""`out.extend(items)` as a loop that appends, where it is known only at run time how many items there are.
 
     out.extend(items)    as    held = items
                                if ag__.grows(held, out):

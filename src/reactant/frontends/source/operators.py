@@ -296,7 +296,7 @@ def result(returned: Any, value: Any) -> Any:
 
 
 def grows(items: Any, target: Any) -> bool:
-    """Whether only the run knows how many items there are, which a list is about to be extended by."""
+    """Whether it is known only at run time how many items there are, which a list is about to be extended by."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Turn every `if` and loop of a lowered function into local functions and a call of an operator.
+"""Iteration every `if` and loop of a lowered function into local functions and a call of an operator.
 
     if test: A                      def ag__then_1(): nonlocal a, b; A
     else: B              becomes    def ag__else_1(): nonlocal a, b; B
@@ -21,7 +21,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from reactant.frontends.source import handlers, jumps
+from reactant.frontends.source import jumps, try_statements
 from reactant.frontends.source.jumps import at_location, name, operator_call
 from reactant.frontends.source.liveness import Liveness, Names, arguments_of, captured, reads, writes
 
@@ -36,13 +36,13 @@ def convert_function_body(function: ast.FunctionDef, namer: Iterator[int], catch
     """Lower and outline `function` in place, nested functions first; returns the variables that live in cells.
     `catching`: the function is called where a handler waits for what it raises."""
     hoisted: frozenset[str] = frozenset()
-    inside = catching or handlers.has_handlers(function)
+    inside = catching or try_statements.has_handlers(function)
     for nested in nested_functions(function.body):
         hoisted |= convert_function_body(nested, namer, inside)
     if not jumps.keeps_jumps(function):
         if not hasattr(function, "falls_off"):      # `named` has looked before
             function.falls_off = jumps.falls_off(function.body)
-        handlers.lower(function, namer, catching)
+        try_statements.lower(function, namer, catching)
     statements = function.body
     declared = _declarations(statements)
     bound = writes(statements)

@@ -125,7 +125,7 @@ def endless(error: RecursionError) -> UnsupportedError:
     calling = {f: n for f, n in counts.items() if f"{f.function.rpartition('.')[2]}(" in f.text} or counts
     frame = max(calling, key=calling.__getitem__)
     return UnsupportedError(f"'{frame.function}' calls itself without end while it is traced: both sides of an `if` "
-                            "that the run decides are traced, so how deep it goes must not depend on run-time "
+                            "that run-time values decide are traced, so how deep it goes must not depend on run-time "
                             "values.", span=frame,
                             hint="Write a loop, or make the argument that decides static (static_argnames=...).",
                             code="endless-recursion")

@@ -1,4 +1,4 @@
-"""What failed checks tell of the run: the values in the exceptions of `raise` and `assert`.
+"""What failed checks tell: the values in the exceptions of `raise` and `assert`.
 
 Control flow carries such values outwards beside the outcomes of their checks; those of the first failure count. What
 cannot carry them (derivatives, batches, handlers) drops them: then the text says which kind of value stood there.

@@ -1,4 +1,4 @@
-"""`print`, `warnings.warn` and `logging` with values of the run: said when the program runs, in the order of the code.
+"""`print`, `warnings.warn` and `logging` with run-time values: said when the program runs, in the order of the code.
 
 A value that is known only at run time goes into a text as a mark; what the text is given to is called from the program
 (a callback of XLA), with the values in place of the marks. A counter goes through all such calls, which keeps their
@@ -45,7 +45,7 @@ _PLAIN = (type(None), bool, int, float, complex, bytes, np.generic, np.ndarray, 
 
 @dataclass(frozen=True)
 class _Hole:
-    """A value of the run: its place among the arguments of the callback, what it is, how it is written in a text."""
+    """A run-time value: its place among the arguments of the callback, what it is, how it is written in a text."""
 
     number: int
     kind: str
@@ -59,7 +59,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Either:
-    """What `truth` holds of the run: `value` or the `other`."""
+    """What `truth` holds at run time: `value` or the `other`."""
 
     truth: _Hole
     value: Any
@@ -140,7 +140,7 @@ def _as_known(x: Any) -> Any:
 
 
 def _percent(left: str, right: Any) -> str:
-    """`text % values`, where some are of the run."""
+    """`text % values`, where some are run-time values."""
     given = right if type(right) is tuple else (right,)
     given_values = (*given, *(right.values() if type(right) is dict else ()))
     if any(found.group(3) or found.group(4) for found in _CONVERSION.finditer(left)):
@@ -174,7 +174,7 @@ def _percent(left: str, right: Any) -> str:
 
 
 class Spoken:
-    """What one program says: at once, or once it is known that the run has had room for its lists."""
+    """What one program says: at once, or once it is known that there was room for its lists."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -204,7 +204,7 @@ class Spoken:
 
 
 class _Converted:
-    """`{value!r:spec}`, of a value that the run knows; the specification is for what `convert` makes of it."""
+    """`{value!r:spec}`, of a value known at run time; the specification is for what `convert` makes of it."""
 
     def __init__(self, value: Any, convert: Callable[[Any], str]):
         self.value, self.convert = value, convert
@@ -220,7 +220,7 @@ def formatted(value: Any, conversion: int) -> Any:
         return _Converted(value, {"r": repr, "s": str, "a": ascii}[chr(conversion)])
     text = operators.formatted(value, conversion)
     if type(text) is str and TRACED_TEXT in text:       # it would be as wide as its mark
-        raise ConcreteValueNeeded("The width of a text that holds values of the run",
+        raise ConcreteValueNeeded("The width of a text that holds run-time values",
                                   "Give the value itself the width: f'{value!s:>10}'.")
     return text
 
@@ -319,7 +319,7 @@ FINDING = ("index", "count", "remove")
 def _refuse(*texts: Any) -> None:
     """What looks into a text needs it now."""
     if any(type(text) is str and TRACED_TEXT in text for text in texts):
-        raise ConcreteValueNeeded("A text", "Texts that hold values of the run can be printed, logged and joined.")
+        raise ConcreteValueNeeded("A text", "Texts that hold run-time values can be printed, logged and joined.")
 
 
 def _of_exception(arguments: tuple) -> bool:
@@ -329,7 +329,7 @@ def _of_exception(arguments: tuple) -> bool:
 
 
 def in_texts(value: Any) -> bool:
-    """Whether this is a text that holds values of the run, or holds one."""
+    """Whether this is a text that holds run-time values, or holds one."""
     if type(value) in (list, tuple, dict, set, frozenset):
         return any(map(in_texts, value.values() if type(value) is dict else value))
     return type(value) is str and TRACED_TEXT in value

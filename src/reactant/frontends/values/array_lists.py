@@ -1,4 +1,4 @@
-"""Lists of numbers, also nested ones of equal lengths, at places that only the run knows: `table[i][j] = x` in a loop.
+"""Lists of numbers, also nested ones of equal lengths, at places known only at run time: `table[i][j] = x` in a loop.
 
 A read takes the element out of an array of all of them. For writes in a loop the list's variable holds, while the body
 is traced, an `ArrayList`: one memory that the loop carries as a whole. After the loop the lists, which are the same
@@ -16,24 +16,24 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends.arrays import creation
-from reactant.frontends.arrays.aliases import globals_of, reachable
 from reactant.frontends.arrays.indexing import element_steps
 from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import globals_of, reachable
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.control import effects, identity
-from reactant.frontends.control.carried import held_before
+from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import NeedsArray
 from reactant.frontends.control.list_places import Place, place_of
+from reactant.frontends.control.loop_carried import held_before
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.state import Kind, Mismatch, capture, joined, kind_of, value_of
+from reactant.frontends.control.snapshots import Kind, Mismatch, capture, joined, kind_of, value_of
 from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.calls import OURS
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ARITHMETIC, ag__
-from reactant.frontends.values import chosen_items
+from reactant.frontends.values import dynamic_index
 from reactant.frontends.values.list_items import ArrayListItems
 from reactant.ir import ops
 from reactant.ir.types import Shape
@@ -71,7 +71,7 @@ class ArrayList(Abstract):
         root = self.root
         now = _elements(root.source) if root.shown else ()
         if root.ended or any(a is not b for a, b in zip(root.seen, now, strict=False)):
-            raise UnsupportedError("A row of a list of lists, taken at a place that only the run knows, is used "
+            raise UnsupportedError("A row of a list of lists, taken at a place only known at run time, is used "
                                    "after the list has changed or its loop has ended.",
                                    hint="Take it from the list again.", code="list-of-run-time-length")
 
@@ -250,7 +250,7 @@ def get(items: list | tuple, index: Tensor) -> Any:
     try:
         return _taken(items, index)
     except Mismatch:
-        return chosen_items.get(items, index) if chosen_items.fit(items, index) else \
+        return dynamic_index.get(items, index) if dynamic_index.fit(items, index) else \
             items[index]            # raises: a list index must be known
 
 
@@ -266,7 +266,7 @@ def _taken(items: list | tuple, index: Tensor) -> Any:
 
 def _one_of(made: tuple) -> tuple:
     """A tuple that stands for one of those in a list."""
-    identity.note_tuple(made)
+    container_aliasing.note_tuple(made)
     return made
 
 
@@ -287,7 +287,7 @@ def _number_of_list(part: Any, numbers: dict[int, int]) -> Any:
         depth, lists = len(part.places), [part.source]
     for _ in range(depth):
         lists = [inner for each in lists for inner in each]
-    if any(map(identity.is_linked, lists)):
+    if any(map(container_aliasing.is_linked, lists)):
         return None
     known = np.array([numbers.setdefault(id(each), len(numbers)) for each in lists])
     return int(known[0]) if depth == 0 else creation.as_tensor(known.reshape(part.memory.shape[:depth]))[part.places]
@@ -298,12 +298,12 @@ def put(value: Any, items: list, index: Tensor) -> None:
     try:
         elements, kind = replaced(items, index, value)
     except Mismatch:
-        if chosen_items.fit([*items, value], index):
-            return chosen_items.put(value, items, index)
+        if dynamic_index.fit([*items, value], index):
+            return dynamic_index.put(value, items, index)
         items[index] = value        # raises: a list index must be known
         return
     needs_array(items, kind, or_none=True)
-    effects.touch(items)
+    mutation_log.touch(items)
     items[:] = elements
 
 
@@ -324,7 +324,7 @@ def fill(items: list, memory: Storage, kind: Kind, places: tuple = ()) -> None:
         for k, inner in enumerate(items):
             fill(inner, memory, kind, (*places, k))
     else:
-        effects.touch(items)
+        mutation_log.touch(items)
         items[:] = _in_memory(memory, kind, places)
 
 
@@ -422,7 +422,7 @@ class ArrayLists(Carrier):
         place = _place(loop, found)
         if place is None:
             raise found.error
-        effects.touch(place.owner)
+        mutation_log.touch(place.owner)
         name = f"<array #{len(loop.array_places)}>"
         loop.array_places[name] = place
         try:

@@ -15,9 +15,20 @@ from reactant.frontends.arrays.python_numbers import bounds
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, python_number
 from reactant.frontends.control import element_copies
 from reactant.frontends.control.branches import StagedRaise
-from reactant.frontends.control.carried import leaves
 from reactant.frontends.control.generated import Generated
-from reactant.frontends.control.state import Held, Kind, Known, Mismatch, Node, Tree, capture, kind_of, padded, value_of
+from reactant.frontends.control.loop_carried import leaves
+from reactant.frontends.control.snapshots import (
+    Held,
+    Kind,
+    Known,
+    Mismatch,
+    Node,
+    Tree,
+    capture,
+    kind_of,
+    padded,
+    value_of,
+)
 from reactant.frontends.numpy.sorting import keys_of, order_of_keys
 from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.trace import current_trace
@@ -201,7 +212,7 @@ class Changes(AbstractList):
     def sorted_rows(self, rows: Rows, count: ir.Value, key: Any, reverse: Any) -> Rows:
         """Stable, as Python sorts."""
         if is_tensor(reverse):
-            raise UnsupportedError("sort(reverse=...) by a value of the run.",
+            raise UnsupportedError("sort(reverse=...) by a run-time value.",
                                    hint="Make it static, or reverse the list with `if`.",
                                    code="list-of-run-time-length")
         columns, kinds = (rows, self.kinds) if key is None else self.keyed(key)

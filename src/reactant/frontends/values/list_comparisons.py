@@ -1,4 +1,4 @@
-"""Comparisons of lists of which only the run knows the length, with each other and with known lists."""
+"""Comparisons of lists whose length is known only at run time, with each other and with known lists."""
 from __future__ import annotations
 
 from collections import deque
@@ -9,12 +9,12 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
-from reactant.frontends.control.carried import leaves
+from reactant.frontends.control.loop_carried import leaves
 from reactant.frontends.control.sequences import ORDERS
-from reactant.frontends.control.state import Known, Node, Tree, padded
+from reactant.frontends.control.snapshots import Known, Node, Tree, padded
 from reactant.frontends.source.operators import ARITHMETIC, ag__
+from reactant.frontends.values.dynamic_list import RunTimeList, of_items
 from reactant.frontends.values.list_changes import Changes, same_structure, those_before
-from reactant.frontends.values.run_time_lists import RunTimeList, of_items
 from reactant.ir import ops
 
 ORDERED = {"Lt": ("<", "LT"), "LtE": ("<=", "LE"), "Gt": (">", "GT"), "GtE": (">=", "GE")}

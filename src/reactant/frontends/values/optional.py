@@ -16,7 +16,7 @@ from reactant.frontends.arrays import python_numbers
 from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, python_number, wrap
 from reactant.frontends.control.branches import failing_at_run_time, staged_if
 from reactant.frontends.control.decisions import truth_where_reached
-from reactant.frontends.control.state import REBUILT, SNAPSHOTS, Node, capture
+from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Node, capture
 from reactant.frontends.session.abstract import Abstract, certain
 from reactant.frontends.session.calls import KINDS
 from reactant.frontends.session.trace import current_trace
@@ -151,8 +151,8 @@ def _is_array(x: Any) -> bool:
 
 
 def known_index(index: Any) -> Any:
-    """An index in which nothing may be None as the run decides, which would be a new axis; bounds of slices may, which
-    are the ends then."""
+    """An index in which nothing may be None as decided at run time, which would be a new axis; bounds of slices may,
+    which are the ends then."""
     if type(index) is tuple and any([type(x) is MaybeNone or type(x) is slice for x in index]):
         return tuple(map(known_index, index))
     if type(index) is slice and MaybeNone in (type(index.start), type(index.stop), type(index.step)):

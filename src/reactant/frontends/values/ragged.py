@@ -1,4 +1,4 @@
-"""`neighbours[u]`: one of several vectors or lists of numbers of different lengths, at a place that only the run knows.
+"""`neighbours[u]`: one of several vectors or lists of numbers of different lengths, at a place known only at run time.
 
 They stand in the rows of one table, and what is read is a row and how many elements of it count: a copy, so neither it
 nor what it may be is written while the other is in use.
@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from reactant.frontends.arrays.aliases import Picked, roots_of
 from reactant.frontends.arrays.creation import as_tensor
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Range
 from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.arrays.storage_aliasing import Picked, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, python_number
-from reactant.frontends.control import identity
-from reactant.frontends.control.state import Held, Known, Mismatch, capture, joined, kind_of
-from reactant.frontends.values import chosen_items
-from reactant.frontends.values.growing import Grower, shown
-from reactant.frontends.values.run_time_lists import RunTimeList
+from reactant.frontends.control import container_aliasing
+from reactant.frontends.control.snapshots import Held, Known, Mismatch, capture, joined, kind_of
+from reactant.frontends.values import dynamic_index
+from reactant.frontends.values.dynamic_list import RunTimeList
+from reactant.frontends.values.list_builder import Grower, shown
 from reactant.ir import ops
 
 FEW = 32
@@ -30,13 +30,13 @@ def fit(items: list | tuple, index: Tensor) -> bool:
     """Whether these are vectors of one dtype, or lists of numbers of one type, that nothing else can pick from."""
     if not items or not (_is_list(items[0]) or _is_vector(items[0])):
         return False
-    if len(items) <= FEW and chosen_items.known_unrolled(index):
+    if len(items) <= FEW and dynamic_index.known_unrolled(index):
         return False
     if _is_vector(items[0]):
         if not all(map(_is_vector, items)) or len({x.dtype for x in items}) > 1:
             return False
-        return len({len(x) for x in items}) > 1 or len(items) > chosen_items.MOST
-    if not all(map(_is_list, items)) or len({identity.type_of(x) for x in items}) > 1:
+        return len({len(x) for x in items}) > 1 or len(items) > dynamic_index.MOST
+    if not all(map(_is_list, items)) or len({container_aliasing.type_of(x) for x in items}) > 1:
         return False
     now = list(map(shown, items))
     growing = any(type(x) is RunTimeList for x in now)
@@ -85,7 +85,7 @@ def get(items: list | tuple, index: Tensor) -> Any:
     if _is_list(items[0]):
         now = list(map(shown, items))
         kind = _number(now)
-    place = chosen_items.place_in(items, index, f"{type(items).__name__} index out of range")
+    place = dynamic_index.place_in(items, index, f"{type(items).__name__} index out of range")
     place = python_number(place, (0, len(items) - 1))
     rooms = [x.room if type(x) is RunTimeList else len(x) for x in now]
     row = _table(now, rooms, kind)[place].value()
@@ -94,11 +94,11 @@ def get(items: list | tuple, index: Tensor) -> Any:
     length = ops.convert(as_tensor(np.stack(list(map(as_tensor, lengths))))[place].value(), np.int64)
     length = python_number(length, (least, max(rooms)))
     if kind is not None:
-        kept = identity.type_of(items[0])
+        kept = container_aliasing.type_of(items[0])
         made = RunTimeList([], Held(None, row, row), [kind], [Storage((max(rooms),), kind.dtype, row)],
                            length.value(), None, least, kept)
         if kept is not tuple:
-            identity.may_be(made, tuple(items), made)
+            container_aliasing.may_be(made, tuple(items), made)
         return made
     frame = Tensor(Picked("an element", {root for x in items if is_tensor(x) for root in roots_of(x.storage)}, row))
     frame.storage.constant = not all(map(is_tensor, items))         # arrays from outside

@@ -1,8 +1,7 @@
-"""Elements that a staged loop appends have parts that are no numbers or arrays: which are the same in every turn.
+"""Elements that a staged loop appends have parts that are no numbers or arrays: which are the same in every iteration.
 
-What a turn makes, each turn makes anew, and a text that holds values of the run is another one in each: a loop that
-appends such is unrolled.
-"""
+What an iteration makes, each iteration makes anew, and a text that holds run-time values is another one in each: a
+loop that appends such is unrolled. """
 from __future__ import annotations
 
 import enum
@@ -12,8 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.frontends.arrays.aliases import globals_of, reachable
-from reactant.frontends.control.carried import held_before
+from reactant.frontends.arrays.storage_aliasing import globals_of, reachable
+from reactant.frontends.control.loop_carried import held_before
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.texts.printing import in_texts
 
@@ -23,7 +22,7 @@ UNCHANGING = (type(None), bool, int, float, complex, str, bytes, type, BuiltinFu
 
 
 def is_repeated(value: Any, loop: LoopState) -> bool:
-    """Whether an object that a turn of the loop appends may be the one that every turn does."""
+    """Whether an object that an iteration of the loop appends may be the one that every iteration does."""
     if in_texts(value):
         return False
     if isinstance(value, UNCHANGING) or hasattr(type(value), "ag__internal"):

@@ -95,7 +95,7 @@ class Program:
         self.meets = False
         self.depth = 1
         self.times: list[str] = []
-        """The loops around: where each is in the program, and the number of its turn, as Python."""
+        """The loops around: where each is in the program, and the number of its iteration, as Python."""
         body = function.regions[0].blocks[0]
         arguments = [self.name(a) for a in body.arguments]
         lengths = [f"    n_{n} = len({n})" for n, a in zip(arguments, body.arguments, strict=True)
@@ -286,13 +286,13 @@ class Program:
         carried = [self.name(a) for a in before.arguments]
         results = [self.name(r) for r in op.results]
         self.assign(carried, [self.name(v) for v in op.operands])
-        turn = f"turn{len(self.places)}"
-        self.times += [str(len(self.places)), turn]
+        iteration = f"iteration{len(self.places)}"
+        self.times += [str(len(self.places)), iteration]
         self.places.append(line_of(op))
-        self.emit(f"{turn} = 0")
+        self.emit(f"{iteration} = 0")
         self.emit("while True:")
         self.depth += 1
-        self.emit(f"{turn} += 1")
+        self.emit(f"{iteration} += 1")
         *body, condition = list(before.operations)
         for inner in body:
             self.operation(inner.operation)
@@ -439,7 +439,7 @@ class Launch:
         if warps:
             answers = {}
             for (bid, warp), sites in warps.items():
-                # Lanes at several operations: who is behind in the run of the program catches up.
+                # Lanes at several operations: who is behind in the order of the program catches up.
                 for lane, answer in warp_answers(sites[min(sites)]).items():
                     answers[bid, warp * 32 + lane] = answer
             return answers

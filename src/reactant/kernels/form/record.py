@@ -2,7 +2,7 @@
 
 Every way in (Numba-CUDA, CUDA C++, C, LLVM IR) ends in a `KernelRecord`. Its LLVM module has been cleaned, all that the
 launch knows is a constant in it, and its entry function has one parameter for each piece of memory and one for each
-number that only the run knows:
+number known only at run time:
 
 * arrays that are views of one memory (slices, transposes, an array given twice) are *one* `Buffer`, and so one pointer:
   the offset and the strides of each view are constants in the function. Two pointer parameters never alias (`noalias`).
@@ -78,7 +78,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number that only the run knows; dtypes as those of buffers (booleans int8, a complex number two scalars)."""
+    """A number known only at run time; dtypes as those of buffers (booleans int8, a complex number two scalars)."""
 
     name: str
     dtype: np.dtype

@@ -31,7 +31,7 @@ class KernelArgumentError(ReactantError, TypeError):
 class ArrayArgument:
     """An array: `buffer` is its place among the launch's buffers, `offset` and `strides` are bytes.
 
-    moving: place among the launch's scalars of a further offset that only the run knows. gaps: the caller's array has
+    moving: place among the launch's scalars of a further offset known only at run time. gaps: the caller's array has
     another memory layout than the buffer, so that only kernels that know strides may have it. element: it is the one
     struct at `offset`, given by its address.
     """
@@ -104,7 +104,7 @@ class BytesArgument:
 
 @dataclass(frozen=True)
 class RecordArgument:
-    """A struct given by value, of which the run knows some numbers: (offset in bytes, number)."""
+    """A struct given by value, some of whose numbers are known only at run time: (offset in bytes, number)."""
 
     dtype: np.dtype
     members: tuple[tuple[int, NumberArgument], ...]
@@ -275,7 +275,7 @@ class Operands:
         return where
 
     def record(self, argument: RecordArgument) -> str:
-        """The address of a struct of which the run knows some numbers."""
+        """The address of a struct some of whose numbers are known only at run time."""
         where = self.line(f"alloca [{argument.dtype.itemsize} x i8], align 16")
         self.wrapper.lines.append(f"store [{argument.dtype.itemsize} x i8] zeroinitializer, ptr {where}")
         for offset, value in argument.members:

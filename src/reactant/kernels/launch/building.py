@@ -45,7 +45,8 @@ class WayIn(Protocol):
         """Fill in the call of the kernel for these arguments; returns its LLVM modules."""
 
     def takes_integer(self, place: int, value: int) -> bool:
-        """Whether an argument may be this integer where only the run tells: what a constant would be refused for."""
+        """Whether an argument may be this integer where it is known only at run time: what a constant would be refused
+        for."""
 
 
 def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) -> None:

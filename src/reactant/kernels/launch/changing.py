@@ -2,7 +2,7 @@
 
 An integer that a launch gets is a constant of what is compiled for it: sizes, strides and conditions become simpler. A
 host loop that launches a kernel with other integers every time would compile every time, though. So the values of each
-argument of otherwise equal launches are counted, and where one has more than `MOST`, the run gets all that change.
+argument of otherwise equal launches are counted, and where one has more than `MOST`, the program gets all that change.
 
 Accesses outside of arrays, which are errors where constants show them, are then found while the code runs.
 """
@@ -27,7 +27,7 @@ class Changing:
     """Why they have to be constants."""
 
     def at_run_time(self, integers: Mapping[int, int]) -> frozenset[int]:
-        """The arguments whose integers the run shall get: all that change, once one has had too many values."""
+        """The arguments whose integers the program shall get: all that change, once one has had too many values."""
         for place, value in integers.items():
             seen = self.values.setdefault(place, set())
             if len(seen) <= MOST:

@@ -2,7 +2,7 @@
 
 A tensor program is fused with what is around it, simplified and differentiated with it: native code has to be faster by
 `MARGIN`. Where tensor programs lose: halos and tiles that are put together piece by piece, short rows, columns of a
-recurrence, threads that turn as often as their own data ask. Where native code does: reductions and products over
+recurrence, threads that iteration as often as their own data ask. Where native code does: reductions and products over
 blocks that are one operation of XLA's, stencils, gathers that keep loops from being vectors, atomics.
 """
 from __future__ import annotations
@@ -92,29 +92,30 @@ def estimate(record: KernelRecord, structured: ir.Module, raised: ir.Module) -> 
     if operations > MOST_RAISED:
         return replace(found, always=f"as a tensor program it would have {operations} operations")
     if operations <= MOST_OPERATIONS:
-        work = tensor_costs.tensor_work(raised, counts.turns)
+        work = tensor_costs.tensor_work(raised, counts.iterations)
         if tensor_costs.seconds_of(work) <= SURE * max(MARGIN * seconds_of(found.native), LEAST):
-            return replace(found, tensor=work, looped=tensor_costs.work_in_a_loop(raised, counts.turns))
+            return replace(found, tensor=work, looped=tensor_costs.work_in_a_loop(raised, counts.iterations))
     simple = simplified(raised)
     operations = modules.size(simple)
     if operations > MOST_OPERATIONS:
         return replace(found, always=f"as a tensor program it would have {operations} operations")
-    return replace(found, tensor=tensor_costs.tensor_work(simple, counts.turns),
-                   looped=tensor_costs.work_in_a_loop(simple, counts.turns))
+    return replace(found, tensor=tensor_costs.tensor_work(simple, counts.iterations),
+                   looped=tensor_costs.work_in_a_loop(simple, counts.iterations))
 
 
 def reason_for_ptx(raised: ir.Module) -> str | None:
-    """Why a kernel is better launched as itself on a GPU; None where the tensor program is as good. A turn of a loop is
-    launches there, and a test that the host reads (NVIDIA H100: 30 us, a turn of a thread's loop some ns)."""
+    """Why a kernel is better launched as itself on a GPU; None where the tensor program is as good. An iteration of a
+    loop is launches there, and a test that the host reads (NVIDIA H100: 30 us, an iteration of a thread's loop some
+    ns)."""
     simple = simplified(raised) if modules.size(raised) <= MOST_RAISED else raised
     operations = modules.size(simple)
     if operations > MOST_OPERATIONS:
         return f"as a tensor program it would have {operations} operations"
-    fewest = BY_PLATFORM["gpu"].unrolled_turns
+    fewest = BY_PLATFORM["gpu"].unrolled_iterations
     for loop in modules.ops_called("stablehlo.while", simple):
-        turns = trips(loop)
-        if turns is None or turns.most > fewest:
-            return "as a tensor program it would be a loop, each turn of which is a launch or more"
+        iterations = trips(loop)
+        if iterations is None or iterations.most > fewest:
+            return "as a tensor program it would be a loop, each iteration of which is a launch or more"
     return None
 
 

@@ -183,7 +183,7 @@ class Described:
         return tuple(a.kind if k in places else a for k, a in enumerate(self.arguments))
 
     def at_run_time(self, places: frozenset[int]) -> None:
-        """Let the run get these integers."""
+        """Let the program get these integers."""
         given = list(self.arguments)
         for k in places:
             given[k] = Integer(given[k].kind, len(self.numbers))

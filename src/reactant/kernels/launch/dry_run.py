@@ -1,8 +1,8 @@
 """What a thread of a launch executes: a few of them are run on what is known (indices, sizes, constants).
 
-Memory and floats are unknown. A loop that they decide turns as often as the arrays that it goes through have numbers
-for each thread, or `UNKNOWN_TURNS` times; of a branch that they decide, vectors compute both sides, other code half.
-Every number is known for two neighbours among the threads, which tells what lanes of a vector load together.
+Memory and floats are unknown. A loop that they decide iterations as often as the arrays that it goes through have
+numbers for each thread, or `UNKNOWN_ITERATIONS` times; of a branch that they decide, vectors compute both sides, other
+code half. Every number is known for two neighbours among the threads, which tells what lanes of a vector load together.
 """
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from reactant.kernels.form.form import kernel_of
 from reactant.kernels.form.record import Buffer, KernelRecord
 from reactant.support.records import dataclass
 
-UNKNOWN_TURNS = 16
+UNKNOWN_ITERATIONS = 16
 LONGEST_GUESS = 64
 DIVERGENT = 3
-"""Turns of the longest thread over those of the average one."""
+"""Iterations of the longest thread over those of the average one."""
 EXACT = 8
-"""Turns of a loop that are run; the rest is taken to be like them."""
+"""Iterations of a loop that are run; the rest is taken to be like them."""
 SHORT = 16
-"""Turns up to which a compiler writes out a loop, so that threads still go through it together; not around branches
-that threads take differently."""
+"""Iterations up to which a compiler writes out a loop, so that threads still go through it together; not around
+branches that threads take differently."""
 SAMPLES = ((0.12, 0.7), (0.37, 0.21), (0.62, 0.45), (0.87, 0.93))
 """Threads that are run: how far among the blocks, and in the block."""
 SHARED = 0.4
@@ -39,7 +39,7 @@ Pair = tuple[int, int] | None
 
 class Counts(defaultdict[str, float]):
     """Kind of operation -> how many a thread executes. Kinds end in " alone" in loops that each thread goes through on
-    its own, and in " apart" where threads turn as often as their data say."""
+    its own, and in " apart" where threads iteration as often as their data say."""
 
     def __init__(self, lanes: int = 1) -> None:
         super().__init__(float)
@@ -47,11 +47,11 @@ class Counts(defaultdict[str, float]):
         """Threads that the innermost loop runs over."""
         self.whole: defaultdict[str, float] = defaultdict(float)
         """Operations of threads together that count by their share of a lane, each as one: no vectors, no lanes."""
-        self.turns: float | None = None
+        self.iterations: float | None = None
         """Of the longest loop that threads go through as often as they like, until the last one is done."""
 
-    def seen(self, turns: float) -> None:
-        self.turns = max(turns, self.turns or 0.0)
+    def seen(self, iterations: float) -> None:
+        self.iterations = max(iterations, self.iterations or 0.0)
 
 
 @dataclass(slots=True)
@@ -344,27 +344,27 @@ class Run:
         if len(bounds) < 3 or not bounds[2][0]:
             self.forget((counter, *carried))
             together = all(o in self.same for o in step.operands[:3])
-            turns = self.guessed(counter, body, self.lanes if together else 1)
-            self.counts.seen(turns * DIVERGENT)
-            self.block(body, weight * turns, where if step.meets else " apart")
+            iterations = self.guessed(counter, body, self.lanes if together else 1)
+            self.counts.seen(iterations * DIVERGENT)
+            self.block(body, weight * iterations, where if step.meets else " apart")
             self.forget(step.results)
             return
         (low, other_low), (high, _), (by, _) = bounds
-        turns = max(0, -(-(high - low) // by))
+        iterations = max(0, -(-(high - low) // by))
         if not all(o in self.same for o in step.operands[:3]):
-            self.counts.seen(turns)
+            self.counts.seen(iterations)
         branches = any(inner.name == "scf.if" and inner.operands[0] not in self.same for inner in body)
-        written_out = turns <= SHORT and not branches and all(o in self.same for o in step.operands[:3])
-        where = where if step.meets or written_out or turns <= 1 or where == " apart" else " alone"
-        exact = turns <= EXACT or turns <= 4 * EXACT and step.meets
-        chosen = range(turns) if exact else sorted({0, turns // 3, 2 * turns // 3, turns - 1})
+        written_out = iterations <= SHORT and not branches and all(o in self.same for o in step.operands[:3])
+        where = where if step.meets or written_out or iterations <= 1 or where == " apart" else " alone"
+        exact = iterations <= EXACT or iterations <= 4 * EXACT and step.meets
+        chosen = range(iterations) if exact else sorted({0, iterations // 3, 2 * iterations // 3, iterations - 1})
         if self.left < 0:
-            chosen = range(min(turns, 1))
-        for number, turn in enumerate(chosen):
+            chosen = range(min(iterations, 1))
+        for number, iteration in enumerate(chosen):
             if number and not exact:
                 self.forget(tuple(carried))
-            self.values[counter] = low + turn * by, other_low + turn * by
-            yielded = self.block(body, weight if exact and self.left >= 0 else weight * turns / len(chosen), where)
+            self.values[counter] = low + iteration * by, other_low + iteration * by
+            yielded = self.block(body, weight if exact and self.left >= 0 else weight * iterations / len(chosen), where)
             self.bind(tuple(carried), yielded)
         if exact:
             self.bind(step.results, tuple(self.values[c] for c in carried))
@@ -372,7 +372,8 @@ class Run:
             self.forget(step.results)
 
     def guessed(self, counter: int, body: tuple[Step, ...], sharing: int) -> float:
-        """Turns of a loop between numbers that are loaded, as over the rows of a sparse matrix: all threads together,
+        """Iterations of a loop between numbers that are loaded, as over the rows of a sparse matrix: all threads
+        together,
         `sharing` of which go the same way, go once through the arrays that it indexes."""
         grown, most = {counter}, 0.0
 
@@ -386,7 +387,7 @@ class Run:
                 for _, inner in step.regions:
                     look(inner)
         look(body)
-        return min(max(most, 1.0), LONGEST_GUESS) if most else UNKNOWN_TURNS
+        return min(max(most, 1.0), LONGEST_GUESS) if most else UNKNOWN_ITERATIONS
 
     def scf_while(self, step: Step, weight: float, where: str) -> None:
         (before, first), (after, second) = step.regions
@@ -396,32 +397,33 @@ class Run:
                         None)
         inside = where if step.meets or where == " apart" else " alone"
         distances: list[int] = []
-        turn = 0
+        iteration = 0
         while True:
             condition, *handed = self.block(first, weight, inside)
             if condition is None or self.left < 0:
-                self.counts.seen(UNKNOWN_TURNS * DIVERGENT)
-                self.rest(step, weight * UNKNOWN_TURNS, where if step.meets else " apart")
+                self.counts.seen(UNKNOWN_ITERATIONS * DIVERGENT)
+                self.rest(step, weight * UNKNOWN_ITERATIONS, where if step.meets else " apart")
                 return
             if not condition[0]:
-                self.counts.seen(turn)
+                self.counts.seen(iteration)
                 self.bind(step.results, tuple(handed))
                 return
             sides = [v for o in compared.operands if (v := self.values[o]) is not None] if compared is not None else []
             if len(sides) == 2:
                 distances.append(sides[0][0] - sides[1][0])
-            turn += 1
-            if turn > 2 * EXACT and len(distances) > 2 and distances[-1] - distances[-2] == distances[1] - distances[0]:
+            iteration += 1
+            if iteration > 2 * EXACT and len(distances) > 2 \
+                    and distances[-1] - distances[-2] == distances[1] - distances[0]:
                 change = distances[-1] - distances[-2]
-                left = -distances[-1] / change if change and distances[-1] * change < 0 else UNKNOWN_TURNS
-                self.counts.seen(turn + left)
+                left = -distances[-1] / change if change and distances[-1] * change < 0 else UNKNOWN_ITERATIONS
+                self.counts.seen(iteration + left)
                 self.rest(step, weight * left, inside)
                 return
             self.bind(after, tuple(handed))
             self.bind(before, self.block(second, weight, inside))
 
     def rest(self, step: Step, weight: float, where: str) -> None:
-        """Turns of which nothing is known, all at once."""
+        """Iterations of which nothing is known, all at once."""
         for arguments, body in step.regions:
             self.forget(arguments)
             self.block(body, weight, where)
@@ -453,8 +455,8 @@ def _counts(record: KernelRecord, reader: Reader, along: int) -> Counts:
             total[kind] += number / len(SAMPLES)
         for kind, number in found.whole.items():
             total.whole[kind] += number / len(SAMPLES)
-        if found.turns is not None:
-            total.seen(found.turns)
+        if found.iterations is not None:
+            total.seen(found.iterations)
     return total
 
 

@@ -47,7 +47,7 @@ def _bound(way_in: WayIn, how: launch.Launch, arguments: tuple, look: Callable[[
 
 
 def _traced(session: Trace, arguments: tuple, changed: frozenset[int]) -> tuple:
-    """The arguments as a compiled launch has them: memories and floating-point numbers are those of the run."""
+    """The arguments as a compiled launch has them: memories and floating-point numbers are run-time values."""
     described = Described(arguments, changed)
     roots = tuple(Tensor.of_value(session.add_argument(tuple(r.shape), np.dtype(r.dtype))) for r in described.roots)
     numbers = tuple(Tensor.of_value(session.add_argument((), np.asarray(n).dtype), PYTHON if type(n) in (float, complex)

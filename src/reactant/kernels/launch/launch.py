@@ -35,7 +35,7 @@ class Launch:
     lower: str = "auto"
     check: bool = False
     guarded: bool = False
-    """Of integers that constants would have been checked with, the run gets some: it checks accesses."""
+    """Of integers that constants would have been checked with, the program gets some: it checks accesses."""
 
 
 def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any], alone: bool = False) -> Any:

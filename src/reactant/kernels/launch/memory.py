@@ -14,9 +14,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.aliases import roots_of
 from reactant.frontends.arrays.records import Records
 from reactant.frontends.arrays.storage import DynamicSliceStep, Step, Storage, row_major_strides
+from reactant.frontends.arrays.storage_aliasing import roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, wrap
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
@@ -282,7 +282,7 @@ class _Binder:
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
         if getattr(type(x), "partial", False):
-            raise KernelArgumentError(f"The argument '{name}' has a length that only the run decides.",
+            raise KernelArgumentError(f"The argument '{name}' has a length that only run-time values decide.",
                                       hint=f"Pass a slice whose length is known ({name}[i:i + 8]), or the whole "
                                            "array and the index as a number.")
         if x is None or isinstance(x, (str, bytes, dict)):
@@ -300,8 +300,8 @@ class _Binder:
         """A structured array: a view of the memory of the whole one."""
         whole = x.whole
         if x.place is None or whole.place is None:
-            raise KernelArgumentError(f"The argument '{name}' is a part of a structured array that only the run "
-                                      "decides.", hint="Pass the whole array and the index as a number.",
+            raise KernelArgumentError(f"The argument '{name}' is a part of a structured array that only run-time "
+                                      f"values decide.", hint="Pass the whole array and the index as a number.",
                                       code="kernel-memory-access")
         if whole not in self._memories:
             self._memories[whole] = len(self.binding.memories)
@@ -405,13 +405,13 @@ class _Binder:
         return name if name not in taken else next(n for i in range(2, 999) if (n := f"{name}.{i}") not in taken)
 
     def refuse_overlap(self) -> None:
-        """Two memories that may be the same array in a way only the run decides cannot be two pointers."""
+        """Two memories that may be the same array in a way only run-time values decide cannot be two pointers."""
         memories = self.binding.memories
         for i, first in enumerate(memories):
             for second in memories[i + 1:]:
                 if any(roots_of(a) & roots_of(b) for a in first.storages for b in second.storages):
                     raise UnsupportedError(f"The arguments '{first.name}' and '{second.name}' of the kernel may be "
-                                           "the same array, which only the run decides.",
+                                           "the same array, which only run-time values decide.",
                                            hint="Pass a copy of the one that the kernel only reads.",
                                            code="kernel-arguments-alias")
 

@@ -3,7 +3,7 @@
 Every operation counts its elements (in units of 8 bytes) towards one kind of work, and each kind has a rate.
 Elementwise work is fused and costs little; where rows are short (`NARROW`), the loops that XLA makes of them cost
 several times as much. What is moved to other places (transposed, gathered, joined) is memory traffic. Loops that native
-code takes (`loopnests`) cost what they compute; the others pay for every operation of every turn.
+code takes (`loopnests`) cost what they compute; the others pay for every operation of every iteration.
 
 The rates were fitted, with those of native code (`costs`), to the better path of one half of the programs of
 `benchmarks/kernel_choice.py` (91 sizes of them; two cores, jax 0.10.2), pulled to what single operations were measured
@@ -20,7 +20,7 @@ from jaxlib.mlir import ir
 from reactant.ir import modules
 from reactant.ir.induction import trips
 from reactant.ir.types import dtype_of, nbytes, shape_of, size
-from reactant.kernels.launch.dry_run import DIVERGENT, UNKNOWN_TURNS
+from reactant.kernels.launch.dry_run import DIVERGENT, UNKNOWN_ITERATIONS
 from reactant.loopnests.emission.supported import compiles, product_extents
 
 RATES = {
@@ -34,9 +34,9 @@ RATES = {
     "joined native": 0.24, "reverse native": 0.1, "division native": 0.047, "function native": 0.18,
     "reduce native": 0.026, "transpose native": 0.11, "gather native": 0.14, "gather moved native": 0.05,
     "scatter native": 0.34,
-    "update native": 0.4, "op native": 0.37, "turn native": 7.4,
-    "turn scalar": 0.5, "op scalar": 0.1, "division scalar": 2.0, "function scalar": 8.0,
-    "op loop": 200.0, "turn loop": 1_000.0,
+    "update native": 0.4, "op native": 0.37, "iteration native": 7.4,
+    "iteration scalar": 0.5, "op scalar": 0.1, "division scalar": 2.0, "function scalar": 8.0,
+    "op loop": 200.0, "iteration loop": 1_000.0,
     "result": 0.042, "op": 1_600.0, "fused op": 290.0, "launch": 1_400.0,
 }
 """Nanoseconds for one of each kind; "result": a byte of the results. Kinds end in " native" in loops that native code
@@ -58,9 +58,9 @@ LARGE = 1 << 10
 """Elements from which a fused operation is likely to be computed in more than one fusion."""
 
 
-def tensor_seconds(module: ir.Module, turns: float | None = None) -> float:
-    """An estimate for a module's main; `turns` of loops that data decide, until the last thread is done."""
-    return seconds_of(tensor_work(module, turns))
+def tensor_seconds(module: ir.Module, iterations: float | None = None) -> float:
+    """An estimate for a module's main; `iterations` of loops that data decide, until the last thread is done."""
+    return seconds_of(tensor_work(module, iterations))
 
 
 def seconds_of(work: dict[str, float]) -> float:
@@ -68,68 +68,69 @@ def seconds_of(work: dict[str, float]) -> float:
     return 1e-9 * sum(RATES.get(kind, RATES.get(kind.rsplit(" ", 1)[0], 0)) * count for kind, count in work.items())
 
 
-def tensor_work(module: ir.Module, turns: float | None = None) -> dict[str, float]:
+def tensor_work(module: ir.Module, iterations: float | None = None) -> dict[str, float]:
     """How much of each kind (of `RATES`) a module's main is."""
     work: dict[str, float] = defaultdict(float, launch=1)
     block = modules.function(module).regions[0].blocks[0]
-    _Counting(work, UNKNOWN_TURNS * DIVERGENT if turns is None else turns).block(block, 1, "")
+    _Counting(work, UNKNOWN_ITERATIONS * DIVERGENT if iterations is None else iterations).block(block, 1, "")
     end = block.operations[-1]
     work["result"] += sum(map(nbytes, end.operation.operands))
     return work
 
 
-def work_in_a_loop(module: ir.Module, turns: float | None = None) -> dict[str, float]:
+def work_in_a_loop(module: ir.Module, iterations: float | None = None) -> dict[str, float]:
     """The same where the module's main is part of a loop, whose results stay where they are: nothing of its own where
     native code takes all of it."""
     work: dict[str, float] = defaultdict(float)
     block = modules.function(module).regions[0].blocks[0]
     native = all(compiles(op.operation) for op in list(block.operations)[:-1])
-    _Counting(work, UNKNOWN_TURNS * DIVERGENT if turns is None else turns).block(block, 1, " native" if native else "")
+    most = UNKNOWN_ITERATIONS * DIVERGENT if iterations is None else iterations
+    _Counting(work, most).block(block, 1, " native" if native else "")
     return work
 
 
 class _Counting:
     """Adds up the work of blocks."""
 
-    def __init__(self, work: dict[str, float], turns: float) -> None:
-        self.work, self.turns = work, turns
+    def __init__(self, work: dict[str, float], iterations: float) -> None:
+        self.work, self.iterations = work, iterations
 
-    def block(self, block: ir.Block, turns: float, where: str) -> None:
+    def block(self, block: ir.Block, iterations: float, where: str) -> None:
         for each in block.operations:
-            self.operation(each.operation, turns, where)
+            self.operation(each.operation, iterations, where)
 
-    def operation(self, op: ir.Operation, turns: float, where: str) -> None:
+    def operation(self, op: ir.Operation, iterations: float, where: str) -> None:
         work, name = self.work, op.name.removeprefix("stablehlo.")
         if name == "while":
             inside = " loop" if not compiles(op) else " scalar" if _is_scalar(op) else " native"
-            more = turns * self.turns_of(op)
-            work["turn" + inside] += more
+            more = iterations * self.iterations_of(op)
+            work["iteration" + inside] += more
             for region in op.regions:
                 self.block(region.blocks[0], more, inside)
         elif name in ("if", "case"):
             dearest: dict[str, float] = {}
             for region in op.regions:
                 side: dict[str, float] = defaultdict(float)
-                _Counting(side, self.turns).block(region.blocks[0], turns, where)
+                _Counting(side, self.iterations).block(region.blocks[0], iterations, where)
                 dearest = max(dearest, side, key=lambda s: sum(s.values()))
             for kind, count in dearest.items():
                 work[kind] += count
         elif name not in FREE and len(op.results) and isinstance(op.results[0].type, ir.RankedTensorType):
             if where or not _is_fused(name):
-                work["op" + where] += turns
+                work["op" + where] += iterations
             elif size(shape_of(op.results[0])) > LARGE:
                 work["fused op"] += 1
             for kind, count in _work_of(op, name, where):
-                work[kind if kind == "line" else kind + where] += turns * count
+                work[kind if kind == "line" else kind + where] += iterations * count
 
-    def turns_of(self, loop: ir.Operation) -> float:
-        """Turns of a loop; where data decide, it goes on until the last of many threads is done."""
+    def iterations_of(self, loop: ir.Operation) -> float:
+        """Iterations of a loop; where data decide, it goes on until the last of many threads is done."""
         known = trips(loop)
-        return self.turns if known is None else known.most
+        return self.iterations if known is None else known.most
 
 
 def _is_scalar(loop: ir.Operation) -> bool:
-    """Whether every turn of a loop computes single numbers, and changes single elements of what it carries."""
+    """Whether every iteration of a loop computes single numbers, and changes single elements of what it carries."""
     varying: set[ir.Value] = set()
 
     def single(op: ir.Operation) -> bool:

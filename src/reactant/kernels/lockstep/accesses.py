@@ -33,7 +33,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Window:
-    """Places start + sum of stride * place; `dynamic`: what only the run adds to the start."""
+    """Places start + sum of stride * place; `dynamic`: what run-time values add to the start."""
 
     start: int
     terms: tuple[Term, ...]
@@ -248,7 +248,7 @@ def plan(form: Form, hints: Sequence[tuple[int, ...]], elements: int, domain: Do
 
 
 def _fits(window: Window, extent: int, domain: Domain) -> bool:
-    """Whether memory padded for every start that the run may choose stays of the memory's own order."""
+    """Whether memory padded for every start that run-time values may choose stays of the memory's own order."""
     starts = window.starts(domain)
     if starts is None:
         return window.width == 1

@@ -1,8 +1,8 @@
-"""Memory that a loop only adds to (`acc[i] += a * b`, the registers of a blocked product): all turns at once.
+"""Memory that a loop only adds to (`acc[i] += a * b`, the registers of a blocked product): all iterations at once.
 
-Where every access of a loop to a memory is part of such an update, at a place that does not depend on the turn, what is
-loaded is a partial result, and a store hands on what it gathered. After the loop that is combined, and written once.
-"""
+Where every access of a loop to a memory is part of such an update, at a place that does not depend on the iteration,
+what is loaded is a partial result, and a store hands on what it gathered. After the loop that is combined, and written
+once. """
 from __future__ import annotations
 
 from dataclasses import field, replace
@@ -71,7 +71,7 @@ class Updates:
 # ---- which memory --------------------------------------------------------------------------------------------------
 
 def updated_memories(machine: Machine, op: ir.Operation) -> set[Memory]:
-    """The memories to which a loop does nothing but such updates, at places that do not depend on the turn."""
+    """The memories to which a loop does nothing but such updates, at places that do not depend on the iteration."""
     loads, stores = [], []
     others: set[ir.Value] = set()
     for each in modules.walk(op):
@@ -81,14 +81,14 @@ def updated_memories(machine: Machine, op: ir.Operation) -> set[Memory]:
             stores.append(each)
         else:
             others.update(v for v in each.operands if isinstance(v.type, ir.MemRefType))
-    turns = {a for region in op.regions for block in region for a in block.arguments}
+    iterations = {a for region in op.regions for block in region for a in block.arguments}
     found: set[Memory] = set()
     for memory in {s.operands[1] for s in stores} - others:
         here = [s for s in stores if s.operands[1] == memory]
         taken = [load for load in loads if load.operands[0] == memory]
         updated = {_updated(s) for s in here}
         if updated == {load.results[0] for load in taken} \
-                and not _varies([load.operands[1] for load in taken], turns):
+                and not _varies([load.operands[1] for load in taken], iterations):
             found.add(machine.memory(memory))
     return {m for m in found if not isinstance(m, Tile)}
 
@@ -110,12 +110,12 @@ def _updated(store: ir.Operation) -> ir.Value | None:
     return None
 
 
-def _varies(values: list[ir.Value], turns: set[ir.Value]) -> bool:
-    """Whether values may be computed from what changes with the turn."""
+def _varies(values: list[ir.Value], iterations: set[ir.Value]) -> bool:
+    """Whether values may be computed from what changes with the iteration."""
     seen: set[ir.Value] = set()
     while values:
         value = values.pop()
-        if value in turns:
+        if value in iterations:
             return True
         if value in seen or isinstance(value.owner, ir.Block):
             continue
@@ -137,7 +137,7 @@ def updates_of(machine: Machine, memory: Memory) -> Updates | None:
 
 
 def load(updates: Updates, memory: Memory, form: Form, op: ir.Operation) -> Value:
-    """A load is what the turns before have gathered."""
+    """A load is what the iterations before have gathered."""
     _in_one_block(updates, op)
     place = Place(memory, form)
     updates.open.append(place)
@@ -150,43 +150,43 @@ def store(machine: Machine, updates: Updates, memory: Memory, form: Form, value:
     _in_one_block(updates, op)
     if not isinstance(value, Partial) or not isinstance(value.key, Place) or value.key.memory is not memory \
             or value.key.form != form or value.key not in updates.open:
-        raise NotAtOnce(f"its turns meet in {memory.name}", op)
+        raise NotAtOnce(f"its iterations meet in {memory.name}", op)
     updates.open.remove(value.key)
     if any((other.form - form).known in (None, 0) for other in updates.open):
-        raise NotAtOnce(f"its turns meet in {memory.name}", op)
+        raise NotAtOnce(f"its iterations meet in {memory.name}", op)
     for part in value.parts if value.kind else ():
         _add(machine, updates, Update(form, value.kind or "", part, context), op)
 
 
 def _add(machine: Machine, updates: Updates, update: Update, op: ir.Operation) -> None:
-    """Note an update of a loop. The turns of loops inside it that run at once, too, have places of their own, or are
-    combined."""
+    """Note an update of a loop. The iterations of loops inside it that run at once, too, have places of their own, or
+    are combined."""
     if any(u.kind != update.kind for u in updates.found):
         raise NotAtOnce("a place of memory is combined in different ways", op)
     window = window_of(update.form, update.context.domain)
     for record in reversed(machine.records[updates.depth:]):
         if record.axis not in axes_of(update.form):
-            update = _over_turns(update, record, op)
+            update = _over_iterations(update, record, op)
         elif window is None or not any(t.axis is record.axis for t in window.terms) \
                 and update.context.domain[record.axis].count > 1:
-            raise NotAtOnce("its turns may add to one place", op)
+            raise NotAtOnce("its iterations may add to one place", op)
     updates.found.append(update)
 
 
 def _in_one_block(updates: Updates, op: ir.Operation) -> None:
     if ir.InsertionPoint.current.block != updates.block:
-        raise NotAtOnce("its turns add to memory in a loop of the run", op)
+        raise NotAtOnce("its iterations add to memory in a run-time loop", op)
 
 
 # ---- after it ------------------------------------------------------------------------------------------------------
 
 def finish(machine: Machine, record: Record, op: ir.Operation) -> None:
-    """Combine what all turns of a loop, which is over, have added."""
+    """Combine what all iterations of a loop, which is over, have added."""
     for memory, updates in record.updates.items():
         outer, zero = updates_of(machine, memory), only_zero(memory.value)
         written: list[Access] = []
         for update in updates.found:
-            total = _over_turns(update, record, op)
+            total = _over_iterations(update, record, op)
             if outer is not None:
                 _add(machine, outer, total, op)
             else:
@@ -195,11 +195,11 @@ def finish(machine: Machine, record: Record, op: ir.Operation) -> None:
                 written.append(here)
 
 
-def _over_turns(update: Update, record: Record, op: ir.Operation) -> Update:
-    """An update by all turns together."""
+def _over_iterations(update: Update, record: Record, op: ir.Operation) -> Update:
+    """An update by all iterations together."""
     axis, part, domain = record.axis, update.part, update.context.domain
     if axis in axes_of(update.form):
-        raise NotAtOnce("its turns add to places of their own", op)
+        raise NotAtOnce("its iterations add to places of their own", op)
     terms = terms_of(update.context.mask)
     turning = [t for t in terms if axis in t.axes()]
     wide = {**domain, **part.domain}

@@ -68,7 +68,7 @@ def _result(op: ir.Operation, form: Form, operands: list[Integer], domain: Domai
 
 
 def _tree(kind: str, op: ir.Operation, operands: list[Integer], domain: Domain) -> Value | None:
-    """Two numbers of the run that are the halves of a tree, combined."""
+    """Two run-time numbers that are the halves of a tree, combined."""
     x, y = (_number_of_run(v) for v in operands)
     if x is None and y is not None and y.shuffled is not None and y.shuffled.form == operands[0].form:
         x = y.shuffled.given
@@ -118,7 +118,7 @@ def _product_range(x: Integer, y: Integer, domain: Domain) -> Range:
 
 
 def _of_run(form: Form) -> bool:
-    """Whether a form divides what only the run knows: tensors do that better."""
+    """Whether a form divides what is only known at run time: tensors do that better."""
     return any(not is_static(d.form) for d in divisions(form))
 
 

@@ -55,7 +55,7 @@ def atomic(machine: Machine, op: ir.Operation, context: Context) -> Value | None
         if injective(memory, form, context):
             return _one_each(machine, op, memory, form, context, kind, lanes)
         if machine.records:
-            raise Refused("the value before an atomic is used in a loop that may run all its turns at once")
+            raise Refused("the value before an atomic is used in a loop that may run all its iterations at once")
         return of_lanes(values_before(memory, form, lanes, context, kind), op.results[0].type)
     except OutOfRange as problem:
         raise outside(op, problem, "writes") from None

@@ -86,7 +86,7 @@ class Compare(Condition):
 
 @dataclass(frozen=True)
 class Given(Condition):
-    """One that only the run knows; `lanes` holds booleans."""
+    """One known only at run time; `lanes` holds booleans."""
 
     lanes: Lanes
     negative: bool = False

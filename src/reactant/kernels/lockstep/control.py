@@ -128,8 +128,8 @@ def _zero_anyway(arm: Context, context: Context, x: Lanes, y: Lanes) -> bool:
 
 def _merged_partial(condition: Condition, context: Context, then: tuple[Context, Value],
                     otherwise: tuple[Context, Value]) -> Value:
-    """A sum that goes on in one branch only: what the others add is nothing. Parts may have turns of loops inside the
-    branch as axes."""
+    """A sum that goes on in one branch only: what the others add is nothing. Parts may have iterations of loops inside
+    the branch as axes."""
     (inside, x), (outside, y) = then, otherwise
     if not (isinstance(x, Partial) and isinstance(y, Partial)) or x.key is not y.key:
         raise Refused("a carried value of a loop is replaced in a branch")
@@ -145,8 +145,8 @@ def _merged_partial(condition: Condition, context: Context, then: tuple[Context,
     for arm, other, found in ((inside, outside, x.parts[n:]), (outside, inside, y.parts[n:])):
         for part in found:
             nothing = Lanes(ops.constant(identity(kind, part.dtype)))
-            turns = {a: s for a, s in part.domain.items() if a not in context.domain}
-            whole, here, there = (replace(c, domain={**c.domain, **turns}) for c in (context, arm, other))
+            iterations = {a: s for a, s in part.domain.items() if a not in context.domain}
+            whole, here, there = (replace(c, domain={**c.domain, **iterations}) for c in (context, arm, other))
             pair = ((here, part), (there, nothing)) if arm is inside else ((there, nothing), (here, part))
             parts.append(placed(condition, whole, *pair))
     return Partial(x.key, kind, tuple(parts))

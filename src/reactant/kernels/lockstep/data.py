@@ -23,8 +23,8 @@ Range: TypeAlias = "tuple[int, int] | None"
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A dimension of the lane grid (or of a loop run for all its turns at once). `radix` is what one step along it adds
-    to the thread's global index in grid dimension `dimension`; loops have dimension -1."""
+    """A dimension of the lane grid (or of a loop run for all its iterations at once). `radix` is what one step along it
+    adds to the thread's global index in grid dimension `dimension`; loops have dimension -1."""
 
     name: str
     extent: int

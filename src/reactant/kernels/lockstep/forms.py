@@ -1,6 +1,6 @@
 """Integers of a kernel as forms: constant + sum of coefficient * atom, over the lanes of the launch.
 
-An atom is an axis of the lane grid, a floor division, a choice, or a number that only the run knows. Where all atoms
+An atom is an axis of the lane grid, a floor division, a choice, or a number known only at run time. Where all atoms
 are axes a form is affine and a memory access with it is a slice; with choices and divisions it is still known at
 compile time.
 """

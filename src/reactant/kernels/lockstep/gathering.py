@@ -1,5 +1,5 @@
-"""What a loop that runs all its turns at once gathers: carried values that are sums, products, extremes; and which
-memory its turns read and write."""
+"""What a loop that runs all its iterations at once gathers: carried values that are sums, products, extremes; and which
+memory its iterations read and write."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ from reactant.support.records import dataclass
 
 
 class NotAtOnce(Refused):
-    """The turns of a loop depend on each other, or are too many to hold."""
+    """The iterations of a loop depend on each other, or are too many to hold."""
 
 
-class SplitTurns(Exception):
-    """An axis of a loop has to be two, the turns of the second being `radix`: index arithmetic divides by that."""
+class SplitIterations(Exception):
+    """An axis of a loop has to be two, the iterations of the second being `radix`: index arithmetic divides by that."""
 
     def __init__(self, axis: Axis, radix: int):
         super().__init__(axis, radix)
@@ -65,7 +65,7 @@ def reduced(op: ir.Operation, part: Lanes, kind: str, context: Context, record: 
             return found
     elements = size([s.count for s in part.spans])
     if elements > MOST_ELEMENTS and elements > 2 * record.loaded:
-        raise NotAtOnce("its turns together are too many values", op)
+        raise NotAtOnce("its iterations together are too many values", op)
     dims = [part.axes.index(a) for a in along]
     kept = [k for k in range(len(part.axes)) if k not in dims]
     value = combining.reduced(kind, part.value, dims)
@@ -105,7 +105,7 @@ def gathered(op: ir.Operation, operands: list[Value], context: Context) -> Value
             x, y = y, x
         if isinstance(x, Partial) and not isinstance(y, (Partial, Memory)):
             return extended(x, KINDS[name], as_lanes(y, context.domain))
-    raise NotAtOnce(f"a turn of a loop needs what '{name}' makes of the turn before", op)
+    raise NotAtOnce(f"an iteration of a loop needs what '{name}' makes of the iteration before", op)
 
 
 def extended(x: Partial, kind: str, part: Lanes) -> Partial:
@@ -145,7 +145,7 @@ def _masked(mask: Lanes, part: Lanes, kind: str, context: Context, where: bool) 
 
 @dataclass
 class Access:
-    """One access of a turn: where, and what kind of access."""
+    """One access of an iteration: where, and what kind of access."""
 
     form: Form
     context: Context
@@ -155,7 +155,7 @@ class Access:
 
 @dataclass
 class Record:
-    """What a loop that runs all its turns at once does to the memory that it writes."""
+    """What a loop that runs all its iterations at once does to the memory that it writes."""
 
     axis: Axis
     written: set[Memory]
@@ -204,7 +204,8 @@ def note_write(records: Sequence[Record], memory: Memory, form: Form, context: C
 
 
 def _touched(record: Record, memory: Memory, form: Form, context: Context) -> np.ndarray | None:
-    """The elements that an access of one turn touches, the same in every turn; None where that is not known."""
+    """The elements that an access of one iteration touches, the same in every iteration; None where that is not
+    known."""
     axes = tuple(a for a in axes_of(form) if context.domain[a].count > 1)
     if record.axis in axes or not is_static(form) or set(axes) & memory.private:
         return None
@@ -215,7 +216,7 @@ def _touched(record: Record, memory: Memory, form: Form, context: Context) -> np
 
 
 def _define(record: Record, memory: Memory, form: Form, context: Context) -> None:
-    """Remember which elements a turn has written for sure."""
+    """Remember which elements an iteration has written for sure."""
     entry = record.entry
     same_mask = context.mask.known or context.mask == entry.mask
     whole = all(context.domain[a] == entry.domain.get(a, context.domain[a]) for a in memory.private
@@ -228,7 +229,7 @@ def _define(record: Record, memory: Memory, form: Form, context: Context) -> Non
 
 
 def _defined_before(record: Record, memory: Memory, form: Form, context: Context) -> bool:
-    """Whether a turn reads only what it has written itself."""
+    """Whether an iteration reads only what it has written itself."""
     defined = record.defined.get(memory)
     if defined is None or memory not in record.own:
         return False
@@ -239,7 +240,7 @@ def _defined_before(record: Record, memory: Memory, form: Form, context: Context
 
 
 def independent(record: Record, memory: Memory, mask_varies: bool) -> bool:
-    """Whether the turns of a loop may touch a memory in any order."""
+    """Whether the iterations of a loop may touch a memory in any order."""
     found = record.accesses.get(memory, [])
     if memory not in record.own and all(a.writes and a.combines and a.combines == found[0].combines for a in found):
         return True
@@ -258,7 +259,7 @@ def _no_conflict(record: Record, memory: Memory, a: Access, b: Access, mask_vari
     if a.form == b.form:
         if all(_has_place_of_its_own(record.axis, memory, access) for access in ((a,) if same else (a, b))):
             return True
-        # every turn writes the same places: the last one counts
+        # every iteration writes the same places: the last one counts
         same_place = record.axis not in axes_of(a.form) and is_static(a.form)
         return same and a.writes and same_place and not mask_varies \
             and (a.context.mask.known or record.axis not in a.context.mask.axes())
@@ -266,7 +267,7 @@ def _no_conflict(record: Record, memory: Memory, a: Access, b: Access, mask_vari
 
 
 def _has_place_of_its_own(axis: Axis, memory: Memory, access: Access) -> bool:
-    """Whether every turn touches another place than all others."""
+    """Whether every iteration touches another place than all others."""
     domain = access.context.domain
     window = window_of(access.form, domain)
     if window is not None:

@@ -1,9 +1,8 @@
 """Run a kernel symbolically, all lanes in lock step: op after op, each for every lane of the launch at once.
 
 The result is tensor code at the insertion point. Which axes the lanes have is a plan: at first one axis for each grid
-dimension, over all its threads. An access that tells threads from blocks, or rows from columns, splits an axis: the run
-starts again with the finer plan.
-"""
+dimension, over all its threads. An access that tells threads from blocks, or rows from columns, splits an axis: the
+program starts again with the finer plan. """
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +22,7 @@ from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.coordinates import coordinates
 from reactant.kernels.lockstep.data import Axis, Condition, Division, Domain, Form, Lanes, Run, Span, of_atom
 from reactant.kernels.lockstep.forms import at_domain, divisions, floor_division, range_of, within
-from reactant.kernels.lockstep.gathering import Record, SplitTurns, gathered
+from reactant.kernels.lockstep.gathering import Record, SplitIterations, gathered
 from reactant.kernels.lockstep.mathematics import FLOATS, kept_in_range
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.staged_indices import NotStaged
@@ -87,8 +86,8 @@ class Machine:
     tables: Callable[[str], np.ndarray] | None = None
     notes: list[tuple[str, str]] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
-    turns: set[Axis] = field(default_factory=set)
-    """Axes of loops that can be split (`SplitTurns`)."""
+    iterations: set[Axis] = field(default_factory=set)
+    """Axes of loops that can be split (`SplitIterations`)."""
     made: int = 0
     loops: int = 0
     """How many there are in the tensor program."""
@@ -147,14 +146,14 @@ class Machine:
         for atom, c in form.terms:
             if not isinstance(atom, Axis) or c <= 0 or divisor % c or divisor // c >= atom.extent:
                 continue
-            if atom.dimension < 0 and (atom not in self.turns or atom.extent % (divisor // c) or self.staging):
+            if atom.dimension < 0 and (atom not in self.iterations or atom.extent % (divisor // c) or self.staging):
                 continue
             below = Form(0, tuple((a, k) for a, k in form.terms if a is not atom and k < c))
             bounds = range_of(below, context.domain)
             if bounds is None or bounds[0] < 0 or bounds[1] >= c:
                 continue
             if atom.dimension < 0:
-                raise SplitTurns(atom, divisor // c)
+                raise SplitIterations(atom, divisor // c)
             self.split(atom.dimension, atom.radix * (divisor // c))
 
     def split(self, dimension: int, radix: int) -> None:
@@ -223,7 +222,7 @@ class Machine:
         *body, end = (op.operation for op in block.operations)
         for op in body:
             for result in op.results:
-                self.values.pop(result, None)       # of an earlier turn: `wanted` looks ahead
+                self.values.pop(result, None)       # of an earlier iteration: `wanted` looks ahead
         self.running.append(block)
         try:
             for op in body:

@@ -1,7 +1,7 @@
 """Memory of a kernel as one tensor: dimensions for the axes that have copies of their own, then those of the memory.
 
 Global memory has one copy, shared memory one a block, local memory one a thread; a copy's axis appears only once what
-is stored depends on it. Loads are slices (gathers where the index is arithmetic of the run), stores are updates
+is stored depends on it. Loads are slices (gathers where the index is run-time arithmetic), stores are updates
 (scatters).
 """
 from __future__ import annotations

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.kernels.lockstep import accumulating, control, loops, meetings
+from reactant.kernels.lockstep import accumulating, control, loops, warp_collectives
 from reactant.kernels.lockstep.atomics import atomic
 from reactant.kernels.lockstep.context import Context
 from reactant.kernels.lockstep.data import Choice, Condition, Form, Lanes
@@ -155,7 +155,7 @@ def _store(machine: Machine, op: ir.Operation, context: Context) -> None:
 def _call(machine: Machine, op: ir.Operation, context: Context) -> Any:
     callee = attr.decode(op.attributes["callee"])
     if callee.startswith("reactant."):
-        return meetings.meet(machine, op, callee.removeprefix("reactant."), context)
+        return warp_collectives.meet(machine, op, callee.removeprefix("reactant."), context)
     operands = [machine.get(v) for v in op.operands]
     operands = kept_in_range(callee, operands, context, lambda: machine.wanted(op.results[0]))
     return call(op, callee, operands, context.domain)
@@ -163,7 +163,7 @@ def _call(machine: Machine, op: ir.Operation, context: Context) -> Any:
 
 OPERATIONS: dict[str, Handler] = {
     "gpu.thread_id": _thread_id, "gpu.block_id": _block_id, "gpu.barrier": lambda machine, op, context: None,
-    "gpu.shuffle": meetings.shuffle, "memref.alloca": _alloca, "memref.get_global": _table,
+    "gpu.shuffle": warp_collectives.shuffle, "memref.alloca": _alloca, "memref.get_global": _table,
     "memref.load": _load, "memref.store": _store, "memref.atomic_rmw": atomic, "memref.generic_atomic_rmw": atomic,
     "scf.if": control.branch, "scf.index_switch": control.switch, "scf.for": loops.counted,
     "scf.while": loops.conditional, "func.call": _call,

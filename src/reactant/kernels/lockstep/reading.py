@@ -65,7 +65,7 @@ def _sliced(whole: ir.Value, windows: Sequence[Window | None], domain: Domain, f
             window = Window(0, (Term(Axis("", extent, ()), 1, extent, False),))
         bounds, length = window.starts(domain), _length(window)
         if bounds is None:
-            bounds = 0, extent - length             # a single place: the run clamps it
+            bounds = 0, extent - length             # a single place: the program clamps it
         low.append(max(0, -bounds[0]))
         high.append(max(0, bounds[1] + length - extent))
         starts.append(window.start)

@@ -1,4 +1,5 @@
-"""Atomics whose value before is used: the lanes take their turns in their own order (one that a GPU may choose)."""
+"""Atomics whose value before is used: the lanes take their iterations in their own order (one that a GPU may
+choose)."""
 from __future__ import annotations
 
 import numpy as np
@@ -28,7 +29,7 @@ from reactant.kernels.lockstep.reading import INDEX
 from reactant.kernels.lockstep.values import Refused, Value, as_lanes, of_lanes
 
 MOST_IN_A_ROW = 1 << 14
-"""Lanes that take their turns in a loop; more are better off as native code."""
+"""Lanes that take their iterations in a loop; more are better off as native code."""
 
 
 def values_before(memory: Memory, form: Form, value: Lanes, context: Context, kind: str) -> Lanes:
@@ -123,7 +124,7 @@ def _at_any_places(memory: Memory, form: Form, value: Lanes, context: Context, k
 
 
 def one_after_another(machine: Machine, op: ir.Operation, memory: Memory, form: Form, context: Context) -> Value:
-    """Any atomic whose outcome hangs on the order: a loop over the lanes, one a turn."""
+    """Any atomic whose outcome hangs on the order: a loop over the lanes, one an iteration."""
     domain = context.domain
     axes = live(domain, domain)
     count = size([domain[a].count for a in axes])
@@ -141,7 +142,7 @@ def one_after_another(machine: Machine, op: ir.Operation, memory: Memory, form: 
              *(as_lanes(kept[v], domain) for v in captured)]
     lists = [ops.reshape(broadcast(x, axes, domain), (count,)) for x in lanes]
 
-    def turn(i: ir.Value, flat: ir.Value, found: ir.Value) -> list[ir.Value]:
+    def iteration(i: ir.Value, flat: ir.Value, found: ir.Value) -> list[ir.Value]:
         place, active, *others = (ops.reshape(ops.dynamic_slice(x, [i], (1,)), ()) for x in lists)
         old = ops.reshape(ops.dynamic_slice(flat, [place], (1,)), ())
         machine.values[block.arguments[0]] = of_lanes(Lanes(old), type_)
@@ -151,7 +152,7 @@ def one_after_another(machine: Machine, op: ir.Operation, memory: Memory, form: 
         return [ops.add(i, 1), ops.dynamic_update_slice(flat, ops.reshape(result, (1,)), [place]),
                 ops.dynamic_update_slice(found, ops.reshape(old, (1,)), [i])]
     start = [ops.constant(0, INDEX), ops.reshape(memory.value, (factor,)), ops.constant(0, memory.dtype, (count,))]
-    _, flat, found = ops.while_(start, lambda i, *_: ops.compare(i, count, "LT"), turn)
+    _, flat, found = ops.while_(start, lambda i, *_: ops.compare(i, count, "LT"), iteration)
     machine.values.update(kept)
     memory.value = ops.reshape(flat, shape_of(memory.value))
     return of_lanes(laid_over(ops.reshape(found, [domain[a].count for a in axes]), axes, domain), type_)

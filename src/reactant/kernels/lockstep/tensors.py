@@ -4,7 +4,7 @@
 
 Buffers have the shapes of `reactant.shape` (flat where that does not fit). What cannot be a tensor program raises
 `NotRaised` with the reason and the kernel's line; an access that certainly leaves its buffer raises `OutOfBounds`. Of
-accesses that only the run can tell, a read outside gives some element or zero, and a write outside is left out.
+accesses known only at run time, a read outside gives some element or zero, and a write outside is left out.
 """
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import Shape, shape_of, size, tensor_type
 from reactant.kernels.form.form import kernel_of, launch_of, span_of
-from reactant.kernels.lockstep.at_once import WRITERS, contains
 from reactant.kernels.lockstep.conditions import at_least
 from reactant.kernels.lockstep.data import Form, Lanes
 from reactant.kernels.lockstep.machine import Machine, Split, thread_of
-from reactant.kernels.lockstep.meetings import WARP, UnevenWarps
 from reactant.kernels.lockstep.memory import Memory
 from reactant.kernels.lockstep.operations import OPERATIONS
+from reactant.kernels.lockstep.parallel_axis import WRITERS, contains
 from reactant.kernels.lockstep.staged_indices import NotStaged
 from reactant.kernels.lockstep.values import Refused, dtype_of_type, of_lanes
+from reactant.kernels.lockstep.warp_collectives import WARP, UnevenWarps
 from reactant.support.records import dataclass
 
 ATTEMPTS = 40

@@ -88,7 +88,7 @@ class Tile(Memory):
     def keep(self, form: Form, value: Value, records: Sequence[Record], context: Context) -> None:
         """Note what is stored: what an array holds at an index that is known for every thread, or a constant."""
         if records:
-            raise NotAtOnce("its turns write shared memory")
+            raise NotAtOnce("its iterations write shared memory")
         fill = _constant(value, self.dtype)
         origin = origin_of(value) if fill is None else None
         if origin is None and fill is None or not is_static(form):
@@ -117,12 +117,13 @@ class Tile(Memory):
         return self.taken(self.kept, form, context)
 
     def taken(self, known: Staged, form: Form, context: Context) -> Lanes:
-        """The same of an earlier state. Raises `NotAtOnce` where it fails in a loop that runs all its turns at once."""
+        """The same of an earlier state. Raises `NotAtOnce` where it fails in a loop that runs all its iterations at
+        once."""
         try:
             return replace(self._fetched(known, form, context), taken=Read(self, known, form))
         except NotStaged:
             if any(a.dimension < 0 for a in context.domain):
-                raise NotAtOnce("its turns read shared memory at places that no slices give") from None
+                raise NotAtOnce("its iterations read shared memory at places that no slices give") from None
             raise
 
     def _fetched(self, known: Staged, form: Form, context: Context) -> Lanes:

@@ -1,5 +1,5 @@
 """What an SSA value of a kernel is in lock step: an integer form, a condition, lanes of floats, memory, or a partial
-result of a loop that runs all its turns at once."""
+result of a loop that runs all its iterations at once."""
 from __future__ import annotations
 
 from typing import TypeAlias
@@ -111,8 +111,8 @@ def as_lanes(value: Value, domain: Domain) -> Lanes:
 
 
 NESTED = 400
-"""Size of forms and conditions beyond which they become tensors: what depends twice on itself in every turn of a loop
-(the state of a `switch`, a remainder) would double its form each time."""
+"""Size of forms and conditions beyond which they become tensors: what depends twice on itself in every iteration of a
+loop (the state of a `switch`, a remainder) would double its form each time."""
 
 
 def flat(value: Value, type_: ir.Type, domain: Domain) -> Value:

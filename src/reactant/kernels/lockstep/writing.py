@@ -25,7 +25,7 @@ from reactant.kernels.lockstep.reading import INDEX, Bounds, bounds_of_places, i
 
 def winners(value: Lanes, mask: Lanes | None, placed: set[Axis],
              domain: Domain) -> tuple[Lanes, Lanes | None, set[Axis]]:
-    """Which lanes win where several write one place; also the axes along which only the run can tell."""
+    """Which lanes win where several write one place; also the axes along known only at run time."""
     lost = {a for a in value.axes if a not in placed}
     if mask is not None and set(mask.axes) - placed:
         if lost:
@@ -134,7 +134,7 @@ def _cut(update: ir.Value, selected: ir.Value | None, windows: Sequence[Window],
 
 def _kept_inside(update: ir.Value, selected: ir.Value | None, windows: Sequence[Window], extents: Sequence[int],
                  domain: Domain) -> ir.Value | None:
-    """Where an update counts: nowhere if the run leaves the memory with a window of which nothing is known."""
+    """Where an update counts: nowhere if the program leaves the memory with a window of which nothing is known."""
     for w, extent in zip(windows, extents, strict=True):
         if w.dynamic is not None and w.starts(domain) is None:
             inside = _inside(form_lanes(w.dynamic.plus(w.start), INDEX, domain).value, extent)
@@ -212,7 +212,8 @@ def scattered(whole: ir.Value, forms: Sequence[Form], places: Sequence[Place], v
         windows = kept
     window_axes = [p.terms[0].axis for d in windows if isinstance(p := places[d], Window)]
     axes = live({*needed, *(a for a in value.axes if a not in window_axes)}, domain)
-    if name is not None:    # the turns of loops first, as lanes go through them: x[i + turn * threads] in order
+    # the iterations of loops first, as lanes go through them: x[i + iteration * threads] in order
+    if name is not None:
         axes = (*(a for a in axes if a.dimension < 0), *(a for a in axes if a.dimension >= 0))
     table = index_vectors([forms[d] for d in points], axes, domain)
     if mask is not None:

@@ -1,12 +1,11 @@
-"""Step 4: `scf.while` -> `scf.for` where the number of turns is known before the loop starts.
+"""Step 4: `scf.while` -> `scf.for` where the number of iterations is known before the loop starts.
 
-A value that a loop carries is an induction variable if each turn adds the same number to it. A loop is counted if it
-goes on as long as one of them (before or after the addition) compares with something that does not change. Both shapes
-that LLVM leaves are taken: tested at the top (`while`), and tested at the bottom (`do ... while`, which runs at least
-once). The counted loop runs over `index` with a positive constant step; the old variable is a cast of the new one,
-every other induction variable is computed from it, and values read after the loop are carried or computed from the
-number of turns.
-"""
+A value that a loop carries is an induction variable if each iteration adds the same number to it. A loop is counted if
+it goes on as long as one of them (before or after the addition) compares with something that does not change. Both
+shapes that LLVM leaves are taken: tested at the top (`while`), and tested at the bottom (`do ... while`, which runs at
+least once). The counted loop runs over `index` with a positive constant step; the old variable is a cast of the new
+one, every other induction variable is computed from it, and values read after the loop are carried or computed from the
+number of iterations. """
 from __future__ import annotations
 
 import contextlib
@@ -22,7 +21,7 @@ from reactant.kernels.stages.indices import Unknown, computed
 from reactant.support.records import dataclass
 
 FOLLOWED = 4096
-"""Turns up to which a loop of constants is followed."""
+"""Iterations up to which a loop of constants is followed."""
 FLIPPED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "ult": "ugt", "ule": "uge", "ugt": "ult",
            "uge": "ule", "eq": "eq", "ne": "ne"}
 
@@ -36,7 +35,7 @@ def count_loops(module: ir.Module) -> ir.Module:
 
 @dataclass
 class Induction:
-    """Carried value number `place`: each turn adds `step` (a constant, or a value from outside the loop)."""
+    """Carried value number `place`: each iteration adds `step` (a constant, or a value from outside the loop)."""
 
     place: int
     step: int | ir.Value
@@ -75,7 +74,7 @@ def pure(op: ir.Operation) -> bool:
 
 
 class While:
-    """What a scf.while does, told apart into turns."""
+    """What a scf.while does, told apart into iterations."""
 
     def __init__(self, op: ir.Operation):
         self.op = op
@@ -90,7 +89,7 @@ class While:
         self.top = all(pure(o) for o in self.test_ops)
 
     def inductions(self) -> list[Induction]:
-        """The carried values to which each turn adds the same."""
+        """The carried values to which each iteration adds the same."""
         found = []
         for place, (value, following) in enumerate(zip(self.carried, self.next, strict=True)):
             owner = following.owner
@@ -138,7 +137,7 @@ class While:
         return constant_of(owner.operands[1]) if exact else None
 
     def usable(self, variable: Induction, predicate: str) -> bool:
-        """Whether the number of turns follows: the variable moves toward the bound and does not wrap before it."""
+        """Whether the number of iterations follows: the variable moves toward the bound and does not wrap before it."""
         step = variable.step
         if not isinstance(step, int):
             return predicate in ("slt", "sle") and variable.signed or predicate in ("ult", "ule") and variable.unsigned
@@ -151,9 +150,10 @@ class While:
 
 @dataclass
 class Course:
-    """A loop whose turns can be followed when it is compiled: how many, and how its carried values move each turn."""
+    """A loop whose iterations can be followed when it is compiled: how many, and how its carried values move each
+    iteration."""
 
-    turns: int
+    iterations: int
     steps: dict[int, int]
     at_bottom: bool
 
@@ -161,7 +161,7 @@ class Course:
 def course_of(loop: While) -> Course | None:
     """Follow the values that start as constants and depend on nothing else, until the test fails.
 
-    None if the test depends on more, or one of the values it depends on does not move by the same each turn.
+    None if the test depends on more, or one of the values it depends on does not move by the same each iteration.
     """
     if not (loop.top or loop.bottom):
         return None
@@ -169,8 +169,8 @@ def course_of(loop: While) -> Course | None:
     state = {v: c for v, s in zip(loop.carried, loop.op.operands, strict=True) if (c := constant_of(s)) is not None}
     history: dict[ir.Value, list[int]] = {v: [] for v in state}
     tested: set[ir.Value] = set()
-    turn = 0
-    while turn <= FOLLOWED:
+    iteration = 0
+    while iteration <= FOLLOWED:
         values: dict[ir.Value, int | None] = dict(state)
         if not followed(loop.flag, values, tested):
             return None
@@ -187,15 +187,15 @@ def course_of(loop: While) -> Course | None:
         state = following
         if not tested & set(loop.carried) <= set(state):
             return None
-        turn += 1
+        iteration += 1
     else:
         return None
-    turns = turn + 1 if at_bottom else turn
+    iterations = iteration + 1 if at_bottom else iteration
     steps = {}
     for place, value in enumerate(loop.carried):
         course = [*history.get(value, []), *([following[value]] if value in following and at_bottom else [])]
         apart = {b - a for a, b in zip(course, course[1:], strict=False)}
-        inside = {b - a for a, b in zip(course[:turns], course[1:turns], strict=False)}
+        inside = {b - a for a, b in zip(course[:iterations], course[1:iterations], strict=False)}
         read_after = any(len(list(r.uses)) for r, p in zip(loop.op.results, loop.passed, strict=True)
                          if p == loop.next[place])
         found = apart if read_after or not at_bottom else inside
@@ -203,7 +203,7 @@ def course_of(loop: While) -> Course | None:
             steps[place] = found.pop() if found else 0
         elif value in tested:
             return None
-    return Course(turns, steps, at_bottom) if steps else None
+    return Course(iterations, steps, at_bottom) if steps else None
 
 
 def followed(value: ir.Value, values: dict[ir.Value, int | None], tested: set[ir.Value]) -> bool:
@@ -243,10 +243,11 @@ class Counting(Rewriter, Builder):
         course = course_of(loop)
         if course is None:
             return False
-        inductions = {place: Induction(place, step, None, self.fits(op.operands[place], step * course.turns), False)
+        inductions = {place: Induction(place, step, None, self.fits(op.operands[place], step * course.iterations),
+                                       False)
                       for place, step in course.steps.items()}
         start = self.mapped(op.operands)
-        self.loop(loop, course.at_bottom, inductions, start, (self.index(0), self.index(course.turns), 1), None)
+        self.loop(loop, course.at_bottom, inductions, start, (self.index(0), self.index(course.iterations), 1), None)
         return True
 
     def fits(self, value: ir.Value, distance: int) -> bool:
@@ -279,7 +280,7 @@ class Counting(Rewriter, Builder):
             upper = self.limit(lower, self.extended(bound, unsigned), step, how)
             stride = step
         else:
-            lower, upper, stride = self.index(0), self.turns(first, bound, step, how, unsigned), 1
+            lower, upper, stride = self.index(0), self.iterations(first, bound, step, how, unsigned), 1
         inductions = {i.place: i for i in loop.inductions()}
         inductions[variable.place] = variable
         self.loop(loop, how.at_bottom, inductions, start, (lower, upper, stride), variable.place if direct else None)
@@ -288,7 +289,8 @@ class Counting(Rewriter, Builder):
         """The upper limit of a loop that counts up from `lower` by `step`."""
         upper = bound
         upper = self.shifted(upper, int(how.predicate in ("sle", "ule")) - how.offset)
-        if how.at_bottom != how.after:  # before the addition at the bottom: a turn more; after it at the top: less
+        # before the addition at the bottom: an iteration more; after it at the top: less
+        if how.at_bottom != how.after:
             upper = self.shifted(upper, step if how.at_bottom else -step)
         if how.at_bottom and how.predicate != "ne":
             least = self.shifted(lower, 1)
@@ -304,9 +306,9 @@ class Counting(Rewriter, Builder):
             return self.index(constant + amount)
         return self.wrapless("arith.addi", value, self.index(amount)) if amount else value
 
-    def turns(self, first: ir.Value, bound: ir.Value, step: int | ir.Value, how: Counted,
+    def iterations(self, first: ir.Value, bound: ir.Value, step: int | ir.Value, how: Counted,
               unsigned: bool) -> ir.Value:
-        """The number of turns of a loop that counts down, by a variable step, or until equality with wrapping."""
+        """The number of iterations of a loop that counts down, by a variable step, or until equality with wrapping."""
         more = int(how.at_bottom and not how.after) - int(not how.at_bottom and how.after)
         variable = how.variable
         if how.predicate == "ne" and isinstance(step, int) and not (variable.signed or variable.unsigned):
@@ -338,7 +340,7 @@ class Counting(Rewriter, Builder):
         lower, upper, stride = limits
         kept = [n for n in range(len(loop.carried)) if n not in inductions]
         # What is read after a bottom-tested loop and is neither carried nor counted is carried too, as is the value
-        # that the last turn started with.
+        # that the last iteration started with.
         extra = []
         for place, value in enumerate(loop.passed if at_bottom else []):
             carried = value in loop.carried and loop.carried.index(value) in kept
@@ -352,14 +354,14 @@ class Counting(Rewriter, Builder):
                                          [ir.Location.current] * (1 + len(initial)))
         with ir.InsertionPoint(block):
             position, *inner = block.arguments
-            turn = None
+            iteration = None
             for place, induction in inductions.items():
                 kind = loop.carried[place].type
                 if place == direct:
                     current = self.cast(position, kind)
                 else:
-                    turn = turn if turn is not None else self.turn(position, lower, stride)
-                    current = self.moved(start[place], turn, induction, kind)
+                    iteration = iteration if iteration is not None else self.iteration(position, lower, stride)
+                    current = self.moved(start[place], iteration, induction, kind)
                 self.values[loop.carried[place]] = current
             self.values.update(zip((loop.carried[n] for n in kept), inner, strict=False))
             for op in loop.test_ops:
@@ -377,15 +379,15 @@ class Counting(Rewriter, Builder):
     def cast(self, position: ir.Value, kind: ir.Type) -> ir.Value:
         return position if kind == self.index_type else self.create("arith.index_cast", kind, position)
 
-    def turn(self, position: ir.Value, lower: ir.Value, stride: int) -> ir.Value:
-        """The number of the turn, from 0."""
+    def iteration(self, position: ir.Value, lower: ir.Value, stride: int) -> ir.Value:
+        """The number of the iteration, from 0."""
         if constant_of(lower) != 0:
             position = self.wrapless("arith.subi", position, lower)
         return position if stride == 1 else self.create("arith.divui", self.index_type, position, self.index(stride))
 
-    def moved(self, start: ir.Value, turn: ir.Value, induction: Induction, kind: ir.Type) -> ir.Value:
-        """start + turn * step."""
-        count = self.cast(turn, kind)
+    def moved(self, start: ir.Value, iteration: ir.Value, induction: Induction, kind: ir.Type) -> ir.Value:
+        """start + iteration * step."""
+        count = self.cast(iteration, kind)
         flags = induction.signed or kind == self.index_type
         step = induction.step
         if step != 1:
@@ -405,15 +407,15 @@ class Counting(Rewriter, Builder):
             return
         distance = upper if constant_of(lower) == 0 else self.wrapless("arith.subi", upper, lower)
         distance = self.create("arith.maxsi", self.index_type, distance, self.index(0))
-        turns = distance
+        iterations = distance
         if stride != 1:
-            turns = self.create("arith.ceildivsi", self.index_type, distance, self.index(stride))
-        last = self.shifted(turns, -1) if at_bottom else turns
-        if not at_bottom:  # the final test sees the values that the last turn left
+            iterations = self.create("arith.ceildivsi", self.index_type, distance, self.index(stride))
+        last = self.shifted(iterations, -1) if at_bottom else iterations
+        if not at_bottom:  # the final test sees the values that the last iteration left
             for place, value in enumerate(loop.carried):
                 induction = inductions.get(place)
                 self.values[value] = finals[place] if induction is None else self.moved(
-                    start[place], turns, induction, value.type)
+                    start[place], iterations, induction, value.type)
             for op in loop.test_ops:
                 self.operation(op)
             self.values.update({r: self.value(v) for r, v in zip(loop.op.results, loop.passed, strict=True)})
@@ -432,4 +434,4 @@ class Counting(Rewriter, Builder):
                 number = next(n for n, v in enumerate(loop.next) if v == value)
                 induction = inductions.get(number)
                 self.values[result] = finals[number] if induction is None else self.moved(
-                    start[number], turns, induction, value.type)
+                    start[number], iterations, induction, value.type)

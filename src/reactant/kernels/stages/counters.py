@@ -1,5 +1,5 @@
-"""Bounds of integers in a control-flow graph: of the counters of loops with a constant number of turns, of places in
-the launch, and of sums and products of them."""
+"""Bounds of integers in a control-flow graph: of the counters of loops with a constant number of iterations, of places
+in the launch, and of sums and products of them."""
 from __future__ import annotations
 
 from jaxlib.mlir import ir
@@ -30,7 +30,7 @@ def _counter(parameter: ir.Value, ways: list[tuple[ir.Operation, Edge, ir.Value]
     starts = [constant for _, _, v in ways if (constant := constant_of(v)) is not None]
     again = [way for way in ways if constant_of(way[2]) is None]
     if starts and not again:
-        return min(starts), max(starts)                   # a loop of two turns, and what branches choose
+        return min(starts), max(starts)                   # a loop of two iterations, and what branches choose
     if not starts or len(again) != 1:
         return None
     end, edge, following = again[0]
@@ -59,7 +59,7 @@ def _counter(parameter: ir.Value, ways: list[tuple[ir.Operation, Edge, ir.Value]
 
 
 def _step(parameter: ir.Value, following: ir.Value) -> int | None:
-    """What a turn adds, where it cannot wrap."""
+    """What an iteration adds, where it cannot wrap."""
     owner = following.owner
     if isinstance(owner, ir.Block) or owner.name != "arith.addi" or owner.operands[0] != parameter:
         return None

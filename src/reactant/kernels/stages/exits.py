@@ -4,7 +4,7 @@
 ->  do { ...; if (i < n - w) b; next = i + s; } while (i < n - s);
 
 LLVM knows that `for (; i < n; i += s) { a; if (i + w < n) b; }` is over where b is left out, and jumps past the test.
-What the next turn would get is free where there is none.
+What the next iteration would get is free where there is none.
 """
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from reactant.ir.context import building
 from reactant.kernels.form.bases import constant_of
 from reactant.kernels.form.build import NAMES, NEGATED, Builder
 from reactant.kernels.form.form import kernel_of
-from reactant.kernels.stages.chosen_stores import INDICES
 from reactant.kernels.stages.counted import outside
+from reactant.kernels.stages.select_stores import INDICES
 from reactant.support.records import dataclass
 
 DEPTH = 8
@@ -50,7 +50,7 @@ def _loop(loop: ir.Operation) -> None:
             condition.operands[0] = test.built(loop, branch)
         for k, result in enumerate(loop.results):
             passed = condition.operands[k + 1]
-            if passed in branch.results and not list(result.uses):        # only another turn would see it
+            if passed in branch.results and not list(result.uses):        # only another iteration would see it
                 condition.operands[k + 1] = _any(branch, staying, leaving, list(branch.results).index(passed))
         return
 

@@ -26,9 +26,9 @@ def normalise_guards(module: ir.Module) -> ir.Module:
     return module
 
 
-def _signed(value: int, turns: int) -> int:
-    """The signed number of these bits, of which there are log2(turns)."""
-    return (value + turns // 2) % turns - turns // 2
+def _signed(value: int, iterations: int) -> int:
+    """The signed number of these bits, of which there are log2(iterations)."""
+    return (value + iterations // 2) % iterations - iterations // 2
 
 
 class Guards(Rewriter, Builder):
@@ -109,26 +109,26 @@ class Guards(Rewriter, Builder):
 
     def interval(self, op: ir.Operation, name: str, left: ir.Value, right: ir.Value) -> bool:
         """`(unsigned)(t - 1021) >= -1018`, which LLVM makes of `t >= 3 && t < 1021`: two comparisons again."""
-        limit, turns = constant_of(right), 1 << left.type.width
+        limit, iterations = constant_of(right), 1 << left.type.width
         if limit is None:
             return False
         first, last = {"ult": (0, limit), "ule": (0, limit + 1), "uge": (limit, 0), "ugt": (limit + 1, 0)}[name]
-        length = (last - first) % turns
+        length = (last - first) % iterations
         added = self.producer(left, "arith.addi")
         number = constant_of(added.operands[1]) if added is not None else None
         if added is not None and number is not None:
             left, first = added.operands[0], first - number
         if not self.readable(left) or not length:
             return False
-        inside = _signed(first, turns)
-        outside, x = _signed(first + length, turns), self.as_index(left)
-        if inside + length <= turns // 2:
+        inside = _signed(first, iterations)
+        outside, x = _signed(first + length, iterations), self.as_index(left)
+        if inside + length <= iterations // 2:
             sides = self.compare("sge", x, self.index(inside)), self.compare("slt", x, self.index(inside + length))
             self.values[op.results[0]] = self.create("arith.andi", self.i1, *sides)
             return True
-        if outside + turns - length <= turns // 2:
+        if outside + iterations - length <= iterations // 2:
             sides = self.compare("slt", x, self.index(outside)), self.compare(
-                "sge", x, self.index(outside + turns - length))
+                "sge", x, self.index(outside + iterations - length))
             self.values[op.results[0]] = self.create("arith.ori", self.i1, *sides)
             return True
         return False

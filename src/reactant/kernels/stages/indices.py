@@ -22,7 +22,7 @@ from reactant.kernels.form.rebuild import argument_attributes
 from reactant.support.records import dataclass
 
 POINTS = 1 << 21
-"""Threads times turns of loops up to which every one is tried."""
+"""Threads times iterations of loops up to which every one is tried."""
 Range = tuple[int, int] | None
 """Smallest and largest value; None: not known."""
 ACCESSES = {"memref.load": 0, "memref.store": 1, "memref.atomic_rmw": 1, "memref.generic_atomic_rmw": 0}
@@ -280,7 +280,7 @@ class Unknown(Exception):
 
 
 class Points:
-    """Integer values at every thread and every turn of the loops around an access: arrays of one axis each."""
+    """Integer values at every thread and every iteration of the loops around an access: arrays of one axis each."""
 
     def __init__(self, indices: Indices):
         self.indices = indices
@@ -363,7 +363,7 @@ class Points:
         return np.where(c.astype(bool), a, b)
 
     def loop_variable(self, block: ir.Block, value: ir.Value) -> np.ndarray:
-        """The variable of a counted loop: its start plus an axis of turns, as many as any thread makes."""
+        """The variable of a counted loop: its start plus an axis of iterations, as many as any thread makes."""
         loop = block.owner.operation
         if loop.name != "scf.for" or block.arguments[0] != value:
             raise Unknown
@@ -371,8 +371,8 @@ class Points:
         step = constant_of(loop.operands[2])
         if step is None:
             raise Unknown
-        turns = max(0, int(-(-(upper - lower).max() // step))) if lower.size and upper.size else 0
-        a, b = self.aligned(lower, self.axis(value, max(turns, 1)) * step)
+        iterations = max(0, int(-(-(upper - lower).max() // step))) if lower.size and upper.size else 0
+        a, b = self.aligned(lower, self.axis(value, max(iterations, 1)) * step)
         return a + b
 
     def arithmetic(self, op: ir.Operation) -> np.ndarray:

@@ -120,8 +120,8 @@ def _reciprocal_of(name: str) -> Formula:
 def _of_pi(name: str) -> Formula:
     """sin(pi x) and cos(pi x), x brought to [-1, 1] first."""
     def emit(f: Arithmetic, x: list[str], results: list[str]) -> None:
-        turns = f.op("math.roundeven", f.op("arith.mulf", x[0], f.number(0.5)))
-        rest = f.op("arith.subf", x[0], f.op("arith.mulf", turns, f.number(2.0)))
+        iterations = f.op("math.roundeven", f.op("arith.mulf", x[0], f.number(0.5)))
+        rest = f.op("arith.subf", x[0], f.op("arith.mulf", iterations, f.number(2.0)))
         f.op(name, f.op("arith.mulf", rest, f.number(math.pi)), result=results[0])
     return emit
 

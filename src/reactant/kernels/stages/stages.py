@@ -7,7 +7,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir.context import building
 from reactant.kernels.form.record import KernelRecord
-from reactant.kernels.stages.chosen_stores import choose_stores, join_guards
+from reactant.kernels.stages.cas_loops import find_swap_loops
 from reactant.kernels.stages.counted import count_loops
 from reactant.kernels.stages.exits import leave_at_the_end
 from reactant.kernels.stages.guards import normalise_guards
@@ -15,9 +15,9 @@ from reactant.kernels.stages.indices import require_in_bounds
 from reactant.kernels.stages.ingest import ingest
 from reactant.kernels.stages.odd_widths import widen_odd
 from reactant.kernels.stages.pointers import resolve_pointers
+from reactant.kernels.stages.select_stores import choose_stores, join_guards
 from reactant.kernels.stages.shuffles import join_shuffles
 from reactant.kernels.stages.structured import structure
-from reactant.kernels.stages.swap_loops import find_swap_loops
 from reactant.kernels.stages.tidy import tidy, tidy_graph, tidy_open
 from reactant.kernels.stages.wide_integers import split_wide
 

@@ -136,7 +136,7 @@ def _require_size(size: int, wanted: CType, where: str) -> None:
 
 
 def stored(argument: Argument, wanted: CType, operands: Operands, where: str) -> str:
-    """The address of a struct of which the run knows some members."""
+    """The address of a struct some of whose members are known only at run time."""
     address = operands.line(f"alloca [{wanted.size} x i8], align 16")
     operands.wrapper.lines.append(f"store [{wanted.size} x i8] zeroinitializer, ptr {address}")
     for offset, kind, value, part in pieces(argument, wanted, where):
@@ -201,7 +201,7 @@ def _items(argument: Argument) -> tuple[Argument, ...]:
 
 
 def _runs(argument: Argument) -> bool:
-    """Whether an argument holds what only the run knows: numbers, addresses."""
+    """Whether an argument holds what is only known at run time: numbers, addresses."""
     if isinstance(argument, TupleArgument):
         return any(_runs(i) for i in argument.items)
     if isinstance(argument, RecordArgument):

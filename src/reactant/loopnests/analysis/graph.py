@@ -256,7 +256,8 @@ def _columns_apart(factors: Sequence[Node], batch: Sequence[Shape], contracted: 
         return right, batch, list(contracted)
     order = (*(d for d in range(last + 1) if d != own[-1]), own[-1])
     block, position = into, len(into.nodes)
-    while block is not right.block and block.owner is not None and block.owner.block is not None:   # not in each turn
+    # not in each iteration
+    while block is not right.block and block.owner is not None and block.owner.block is not None:
         position = block.owner.block.nodes.index(block.owner)
         block = block.owner.block
     turned = added(block, "transpose", [right], tuple(right.shape[d] for d in order), right.dtype, permutation=order,

@@ -59,7 +59,7 @@ LINES = 16
 MIRRORED = 32
 """Rows and columns of the pieces in which a triangle is copied to the other side."""
 SIZES = ("count", "inner", "a_outer", "a_inner", "b_outer", "b_inner", "m", "n", "k", "lda", "ldb", "turned", "chunk",
-         "turns", "columns", "m_each", "n_each")
+         "iterations", "columns", "m_each", "n_each")
 """What the operand says, in this order; of `syrk` the rows at which pieces begin and end follow."""
 WORKED = 200_000
 """Operations of a piece, for native code to give each to a thread."""
@@ -192,7 +192,7 @@ def call_of(product: Product) -> tuple[str, list[int]]:
     told = {"count": product.count, "inner": product.inner, "a_outer": left.outer, "a_inner": left.inner,
             "b_outer": right.outer, "b_inner": right.inner, "m": product.m, "n": product.n, "k": product.k,
             "lda": left.leading, "ldb": right.leading, "turned": left.turned + 2 * (right.turned and name == "gemm"),
-            "chunk": chunk, "turns": groups * rows * columns, "columns": columns if name != "syrk" else rows,
+            "chunk": chunk, "iterations": groups * rows * columns, "columns": columns if name != "syrk" else rows,
             "m_each": m_each, "n_each": n_each}
     return name, [told[each] for each in SIZES] + ends
 
@@ -289,13 +289,13 @@ class _Text:
             f"func.func @{name}({memories}, %told: memref<{extent}xi64>, %starts: memref<?xi64>, "
             f"%{self.memories[-1]}: {self.memory}) {{", *self.lines, "return", "}"])
 
-    def over_pieces(self, turns: str) -> tuple[str, str, str]:
+    def over_pieces(self, iterations: str) -> tuple[str, str, str]:
         """Begin the loops: (piece, number of the matrix in its stack, its place along the stack's two dimensions)."""
         of = self.of
-        each = of["turns_each"]
-        self.lines.append(f"scf.parallel (%turn) = (%zero) to ({turns}) step (%one) {{")
+        each = of["iterations_each"]
+        self.lines.append(f"scf.parallel (%iteration) = (%zero) to ({iterations}) step (%one) {{")
         self.lines.append("func.call @blas.enter() : () -> ()")
-        group, piece = self.do("divui", "%turn", each), self.do("remui", "%turn", each)
+        group, piece = self.do("divui", "%iteration", each), self.do("remui", "%iteration", each)
         first = self.do("muli", group, of["chunk"])
         last = self.do("minui", self.do("addi", first, of["chunk"]), of["count"])
         self.lines.append(f"scf.for %t = {first} to {last} step %one {{")
@@ -311,11 +311,11 @@ def _gemm(element: str, routine: str) -> str:
     t.sizes(str(len(SIZES)))
     of = t.of
     rows = t.do("divui", t.do("subi", t.do("addi", of["m"], of["m_each"]), "%one"), of["m_each"])
-    of["turns_each"] = t.do("muli", rows, of["columns"])
+    of["iterations_each"] = t.do("muli", rows, of["columns"])
     two = t.number(2)
     turned_a = t.let(f"arith.cmpi ne, {t.do('remui', of['turned'], two)}, %zero : index")
     turned_b = t.let(f"arith.cmpi uge, {of['turned']}, {two} : index")
-    piece, outer, inner = t.over_pieces(of["turns"])
+    piece, outer, inner = t.over_pieces(of["iterations"])
     i, j = (t.do("muli", t.do(op, piece, of["columns"]), of[each])
             for op, each in (("divui", "m_each"), ("remui", "n_each")))
     m, n = (t.do("minui", t.do("subi", of[extent], first), of[f"{extent}_each"]) for extent, first in (("m", i),
@@ -336,9 +336,9 @@ def _gemv(element: str, routine: str) -> str:
     t = _Text(element, routine, ("a", "x", "y"), 5)
     t.sizes(str(len(SIZES)))
     of = t.of
-    of["turns_each"] = t.do("divui", t.do("subi", t.do("addi", of["m"], of["m_each"]), "%one"), of["m_each"])
+    of["iterations_each"] = t.do("divui", t.do("subi", t.do("addi", of["m"], of["m_each"]), "%one"), of["m_each"])
     turned = t.let(f"arith.cmpi ne, {of['turned']}, %zero : index")
-    piece, outer, inner = t.over_pieces(of["turns"])
+    piece, outer, inner = t.over_pieces(of["iterations"])
     i = t.do("muli", piece, of["m_each"])
     m = t.do("minui", t.do("subi", of["m"], i), of["m_each"])
     row, span = t.lying("a", turned, m, of["k"])
@@ -355,12 +355,12 @@ def _syrk(element: str, routine: str) -> str:
     t = _Text(element, routine, ("a", "c"), 7)
     t.sizes("?")
     of = t.of
-    of["turns_each"] = of["columns"]
+    of["iterations_each"] = of["columns"]
     turned = t.let(f"arith.cmpi ne, {of['turned']}, %zero : index")
     _, span = t.lying("a", turned, of["m"], of["k"])
     matrix = t.do("muli", of["m"], of["m"])
     ends = t.number(len(SIZES))
-    piece, outer, inner = t.over_pieces(of["turns"])
+    piece, outer, inner = t.over_pieces(of["iterations"])
     first, last = (t.told("%told", t.do("addi", place, ends), "?") for place in (piece, t.do("addi", piece, "%one")))
     at_a = t.plus_product(of["start_a"], (outer, of["a_outer"]), (inner, of["a_inner"]))
     t.call([(at_a, span), (t.do("muli", "%t", matrix), matrix)],

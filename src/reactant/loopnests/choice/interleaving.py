@@ -11,13 +11,13 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_of, size
-from reactant.loopnests.choice import worth
+from reactant.loopnests.choice import profitability
 
 
 def chosen(block: ir.Block) -> None:
     """Rewrite such updates of a block."""
-    for op in [op.operation for op in block if op.operation.name == worth.UPDATE]:
-        if not worth.interleaves(op) or size(shape_of(op.results[0])) < worth.LEAST_MOVED:
+    for op in [op.operation for op in block if op.operation.name == profitability.UPDATE]:
+        if not profitability.interleaves(op) or size(shape_of(op.results[0])) < profitability.LEAST_MOVED:
             continue
         whole, window = (shape_of(v) for v in list(op.operands)[:2])
         array, new, *starts = op.operands

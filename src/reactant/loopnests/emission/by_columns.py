@@ -56,7 +56,7 @@ def letter(node: Node, name: str) -> str:
 
 
 def by_columns(block: Block, outputs: Iterable[Node]) -> dict[Node, Node]:
-    """Turn the matrices of the calls in a block, and in blocks inside; what `outputs` of the block have become."""
+    """Iteration the matrices of the calls in a block, and in blocks inside; what `outputs` of the block have become."""
     found: dict[Node, Node] = {}
     for node in list(block.nodes):
         for inner in node.blocks:
@@ -74,18 +74,18 @@ def _rewrite(node: Node, block: Block, given: set[Node]) -> dict[Node, Node]:
     behind, block.nodes[place:] = block.nodes[place:], []
     for number, memory in enumerate(operands_of(routine)):
         if memory in MATRICES:
-            _turn_operand(node, number, block)
+            _iteration_operand(node, number, block)
     block.nodes.append(behind.pop(0))
     found = {}
     for result, memory in zip(node.results, RESULTS[routine[1:]], strict=True):
         if memory in MATRICES and (result.users or result in given):
-            found[result] = _turn_result(result, block)
+            found[result] = _iteration_result(result, block)
     block.returned = [found.get(each, each) for each in block.returned]
     block.nodes += behind
     return found
 
 
-def _turn_operand(node: Node, number: int, block: Block) -> None:
+def _iteration_operand(node: Node, number: int, block: Block) -> None:
     operand = node.operands[number]
     turned = operand.kind == "transpose" and tuple(decoded(operand, "permutation")) == _order(operand)
     if decoded(node, TARGET).endswith("trsm_ffi") and not number:
@@ -98,8 +98,8 @@ def _turn_operand(node: Node, number: int, block: Block) -> None:
     node.operands = (*node.operands[:number], source, *node.operands[number + 1:])
 
 
-def _turn_result(result: Node, block: Block) -> Node:
-    """The op that turns a result, which all read that have read it."""
+def _iteration_result(result: Node, block: Block) -> Node:
+    """The op that transposes a result, which all read that have read it."""
     users, result.users = result.users, []
     result.shape = (*result.shape[:-2], *result.shape[:-3:-1])
     made = _transposed(result, block)

@@ -31,7 +31,7 @@ def slots_of(node: Node) -> list[Slot]:
 
 
 def step_of(slot: Slot) -> int | None:
-    """The number a slot grows by every turn."""
+    """The number a slot grows by every iteration."""
     made = slot.returned
     if slot.init.shape or slot.init.dtype.kind not in "iu" or made.kind not in ("add", "subtract"):
         return None

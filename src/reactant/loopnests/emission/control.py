@@ -1,7 +1,7 @@
 """Writes blocks: the steps of their plans, loops and branches.
 
-A carried array whose next content cannot be written over it gets a second buffer, and the two change places every turn.
-"""
+A carried array whose next content cannot be written over it gets a second buffer, and the two change places every
+iteration. """
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -12,11 +12,11 @@ from reactant.loopnests.emission.affine import ZERO
 from reactant.loopnests.emission.buffers import Frame, NotCompiled
 from reactant.loopnests.emission.by_columns import CALLED
 from reactant.loopnests.emission.carried import Slot, slots_of
-from reactant.loopnests.emission.columns import emit_columns
 from reactant.loopnests.emission.demand import planned
 from reactant.loopnests.emission.elements import Buffer
 from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.factorizations import emit_factorization, results_to_write
+from reactant.loopnests.emission.interchange import emit_columns
 from reactant.loopnests.emission.keeping import note_whole_updates, results_of
 from reactant.loopnests.emission.loops import Target
 from reactant.loopnests.emission.nests import Nest
@@ -27,8 +27,8 @@ from reactant.loopnests.emission.rows import enter_rows, find_rows, leave_rows, 
 from reactant.loopnests.emission.scans import emit_scan
 from reactant.loopnests.emission.scatter import emit_scatter
 from reactant.loopnests.emission.slots import place_slots
-from reactant.loopnests.emission.strips import emit_strips
 from reactant.loopnests.emission.tiles import chain_at, emit_chain
+from reactant.loopnests.emission.time_tiling import emit_strips
 
 
 class Compiler(Emitter):
@@ -491,7 +491,8 @@ class Compiler(Emitter):
         return made
 
     def _local(self, buffer: Buffer, frame: Frame, own: set[int]) -> bool:
-        """Whether a buffer belongs to this turn of the loop alone: workspace asked for in the body, or a slot's."""
+        """Whether a buffer belongs to this iteration of the loop alone: workspace asked for in the body, or a
+        slot's."""
         return id(buffer) in own or buffer in frame.made or buffer.home is frame.block
 
 

@@ -151,7 +151,7 @@ class Factorization(ABC):
     # ---- numbers
 
     def local(self, count: int, dtype: np.dtype | None = None) -> Local:
-        """Memory of this turn alone."""
+        """Memory of this iteration alone."""
         dtype = self.dtype if dtype is None else dtype
         name = self.w.define(self.w.fresh("local"))
         self.w.line(f"{name} = memref.alloca() : {buffer_type(dtype, count * self.lanes)}")

@@ -22,8 +22,8 @@ MOST_WINDOWS = 4
 GATHERED = 2.0
 """The expense of a gather without its indices."""
 DEAR, SHORT, SEVERAL = 20.0, 64, 32
-"""The expense of a function such as exp, turns of an innermost loop that cost about as much as one outside, and numbers
-that are worth a loop of their own then."""
+"""The expense of a function such as exp, iterations of an innermost loop that cost about as much as one outside, and
+numbers that are worth a loop of their own then."""
 WRITTEN_OUT = 512
 """Operations that are written out for the numbers of a short value, one after the other; of more, a loop makes
 them first (40 steps of tanh(x + h @ w), h of 16: 16 s of LLVM's time, 0.2 with loops)."""

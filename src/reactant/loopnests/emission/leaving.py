@@ -22,7 +22,7 @@ LEAST = 3 * STEP
 
 
 def applies(nest: Loops, d: int, length: int) -> bool:
-    """Whether all that the loop of dimension `d`, with so many turns, does is a reduction of this kind."""
+    """Whether all that the loop of dimension `d`, with so many iterations, does is a reduction of this kind."""
     if len(nest.roots) != 1 or len(nest.sums) != 1 or nest.together is not None or length < LEAST \
             or any(n > 1 for n in nest.shape[d + 1:]):
         return False

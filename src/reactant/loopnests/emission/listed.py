@@ -1,8 +1,8 @@
 """Loops over the places that a mask has left, by a list of them.
 
-A program whose arrays lose elements turn after turn carries a mask that only loses elements: `z, c = z[keep], c[keep]`.
-What is left is listed when the loop begins, the list is shortened after every turn, and what changes nothing where the
-mask is false runs over the list: a turn costs what is in the arrays, not what they could hold.
+A program whose arrays lose elements iteration after iteration carries a mask that only loses elements: `z, c = z[keep],
+c[keep]`. What is left is listed when the loop begins, the list is shortened after every iteration, and what changes
+nothing where the mask is false runs over the list: an iteration costs what is in the arrays, not what they could hold.
 """
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def enter_lists(compiler: Emitter, lists: dict[Slot, Listing], before: bool) -> 
 
 
 def shorten_lists(compiler: Emitter, lists: dict[Slot, Listing]) -> None:
-    """After a turn: take out what the masks have lost."""
+    """After an iteration: take out what the masks have lost."""
     for slot, listing in lists.items():
         if slot.returned is not slot.argument:
             _fill(compiler, listing, slot.returned, listing)
@@ -296,8 +296,8 @@ class ListedUpdates(OverList, Updates):
 
 
 def emit_listed(compiler: Emitter, step: Step, targets: dict[Root, Target]) -> dict[Node, list[Number]]:
-    """Write the nest of a step over its list, or over all places where these are not many more. (All steps of a turn
-    that keep arrays do the same: what one leaves out another one does not read.)"""
+    """Write the nest of a step over its list, or over all places where these are not many more. (All steps of an
+    iteration that keep arrays do the same: what one leaves out another one does not read.)"""
     nest = ListedNest(compiler, step, targets)
     if not step.dense:
         return nest.emit()

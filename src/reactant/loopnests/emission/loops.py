@@ -79,8 +79,8 @@ class Sum:
 
 
 SHORT, DEAR = 7, 20.0
-"""Turns up to which an innermost loop is no vector, and the expense of a function such as exp (300 turns of a hidden
-Markov model, 20 sequences of 4 states: 0.82 ms, 0.36 with vectors over the sequences)."""
+"""Iterations up to which an innermost loop is no vector, and the expense of a function such as exp (300 iterations of a
+hidden Markov model, 20 sequences of 4 states: 0.82 ms, 0.36 with vectors over the sequences)."""
 
 
 class Loops:
@@ -371,7 +371,7 @@ class Loops:
             self.e.store(value, buffer, place)
 
     def accumulated(self, buffer: Buffer, place: Affine) -> Number:
-        """What has been summed so far: read again at every turn."""
+        """What has been summed so far: read again at every iteration."""
         at = self.w.affine(place + buffer.offset)
         if buffer.dtype.kind == "c":
             part = real_dtype(buffer.dtype)

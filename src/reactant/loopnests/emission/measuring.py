@@ -80,7 +80,7 @@ def step(compiler: Emitter, steps: Sequence[Step]) -> Iterator[None]:
     with _around(compiler, site):
         yield
     for node in [root.node for each in steps for root in each.roots if root.node.kind == "while"]:
-        if site.turns is None:          # written in a way of its own, strip by strip say: all of it is one nest
+        if site.iterations is None:          # written in a way of its own, strip by strip say: all of it is one nest
             _add_inside(site, node, float(node.iterations or 1))
 
 
@@ -113,9 +113,9 @@ def iteration(compiler: Emitter) -> None:
     """The body of the innermost loop begins."""
     if compiler.measured.around:
         site = compiler.measured.around[-1]
-        if site.turns is None:
-            site.turns = clocks.new_number()
-        compiler.w.line(clocks.mark(site.turns, ONCE))
+        if site.iterations is None:
+            site.iterations = clocks.new_number()
+        compiler.w.line(clocks.mark(site.iterations, ONCE))
 
 
 def add(site: Site, other: Site) -> None:

@@ -45,7 +45,7 @@ class Routine:
         self.each: dict[str, int] = {}
         """Elements of each memory that belong to one matrix,"""
         self.shared: set[str] = set()
-        """memories that all matrices take turns in,"""
+        """memories that all matrices take iterations in,"""
         self.narrowed: list[tuple[str, Node]] = []
         """and integers of the library's that results are made of."""
 
@@ -156,11 +156,11 @@ class Routine:
 
     def _of_triangle(self) -> dict[str, int]:
         columns, rows = self.operands["B"].shape[-2:]
-        triangle, turn = letter(self.node, "uplo"), letter(self.node, "trans_x")
+        triangle, iteration = letter(self.node, "uplo"), letter(self.node, "trans_x")
         if TURNED not in self.node.attributes:
-            triangle, turn = OTHER[triangle], OTHER[turn]
+            triangle, iteration = OTHER[triangle], OTHER[iteration]
         return self._letters(side="side", diag="diag") | {
-            "uplo": ord(triangle), "trans": ord(turn), "m": rows, "n": columns, "ldb": rows}
+            "uplo": ord(triangle), "trans": ord(iteration), "m": rows, "n": columns, "ldb": rows}
 
     def _asked_by_formula(self) -> dict[str, int]:
         """What `gesdd` says in its documentation alone."""

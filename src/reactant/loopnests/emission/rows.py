@@ -1,9 +1,9 @@
-"""Loops that keep what an array was before every turn: the array lives in the rows that are kept.
+"""Loops that keep what an array was before every iteration: the array lives in the rows that are kept.
 
     while t < n:  kept[t] = x;  x = f(x)          f writes row t + 1 from row t
 
-The forward run of a gradient keeps its states like this. A copy a turn is saved, and the memory of a second version.
-"""
+The forward run of a gradient keeps its states like this. A copy an iteration is saved, and the memory of a second
+version. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -89,19 +89,19 @@ def place_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot]) -> None:
 
 
 def enter_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot], before: bool) -> None:
-    """The array in a region: the row of this turn, which nothing writes."""
+    """The array in a region: the row of this iteration, which nothing writes."""
     counter, array = slots[rows.counter], slots[rows.array]
-    turn = compiler.e.at(counter.condition_argument if before else counter.argument, ()).affine
-    assert turn is not None
+    iteration = compiler.e.at(counter.condition_argument if before else counter.argument, ()).affine
+    assert iteration is not None
     compiler.e.storage[array.condition_argument if before else array.argument] = part(
-        rows, slots, turn, level=compiler.w.depth, writable=False)
+        rows, slots, iteration, level=compiler.w.depth, writable=False)
 
 
 def next_row(compiler: Emitter, rows: Rows, slots: Sequence[Slot], body: Block) -> Buffer:
-    """Where the array is after this turn."""
-    turn = compiler.e.at(slots[rows.counter].argument, ()).affine
-    assert turn is not None
-    return part(rows, slots, turn + 1, level=compiler.w.depth, home=body)
+    """Where the array is after this iteration."""
+    iteration = compiler.e.at(slots[rows.counter].argument, ()).affine
+    assert iteration is not None
+    return part(rows, slots, iteration + 1, level=compiler.w.depth, home=body)
 
 
 def leave_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot]) -> None:
@@ -113,6 +113,7 @@ def leave_rows(compiler: Emitter, rows: Rows, slots: Sequence[Slot]) -> None:
     compiler.e.storage[kept.result] = Buffer(
         memory.name, memory.dtype, kept.init.size, whole=memory.size, backing=(memory,), level=level,
         version=memory.version, writable=False)
-    turns = compiler.e.at(slots[rows.counter].result, ()).affine
-    assert turns is not None
-    compiler.e.storage[array.result] = part(rows, slots, turns, level=level, version=memory.version, writable=False)
+    iterations = compiler.e.at(slots[rows.counter].result, ()).affine
+    assert iterations is not None
+    compiler.e.storage[array.result] = part(rows, slots, iterations, level=level, version=memory.version,
+                                            writable=False)

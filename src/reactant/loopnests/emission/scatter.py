@@ -108,7 +108,7 @@ class Updates(Nest):
         return self._dimension(0, (), pieces, {}, False)
 
     def cut_at_run_time(self) -> bool:
-        """Whether only some of the updates, which the run knows, go anywhere."""
+        """Whether only some of the updates, known at run time, go anywhere."""
         return any(p.low.terms or p.high.terms for pieces in self.pieces()[:1] for p in pieces)
 
     def _values(self, index: tuple[Affine, ...]) -> list[tuple[Root, list[Number]]]:

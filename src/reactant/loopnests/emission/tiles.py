@@ -29,7 +29,7 @@ LEAST_ROWS = 64
 FEWEST, MOST = 8, 64
 """Rows of a tile."""
 FAR = 16 << 20
-"""Bytes of memory from which what is read of it is taken to be in no cache: a buffer with a row for every turn."""
+"""Bytes of memory from which what is read of it is taken to be in no cache: a buffer with a row for every iteration."""
 AHEAD, LINE = 16384, 64
 """Bytes that such memory is asked for before it is read, and bytes that come at once. The processor's own guesses start
 anew in every tile: a reverse sweep over such rows waited for memory in 40 % of its time."""

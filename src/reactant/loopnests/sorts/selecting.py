@@ -1,7 +1,7 @@
 """Sorts of which few places are read, as native code: medians, percentiles, the least of many.
 
 Quickselect (Hoare 1961): elements are put before or behind a pivot, and only the part goes on that has the places in
-question. A pivot is an element of a sorted sample, a little beyond the places, so that two or three turns leave a
+question. A pivot is an element of a sorted sample, a little beyond the places, so that two or three iterations leave a
 hundredth (Floyd and Rivest 1975); what is left is sorted by NumPy's vector code, and so is everything where pivots do
 not divide it.
 """
@@ -28,7 +28,7 @@ MOST_RANGES, FEW = 4, 4
 """Ranges of places that are looked for, and what part of a row they may be: 1 / FEW."""
 SAMPLE, BEYOND = 64, 6
 """Elements of a sample; places of it that the pivot lies beyond what is looked for."""
-SHORT, TURNS = 512, 24
+SHORT, ITERATIONS = 512, 24
 """Elements that are sorted rather than divided; how often is divided."""
 
 
@@ -155,17 +155,17 @@ class Selection(Rows):
         self.count += 1
         name, state = f"%part{self.count}", "(index, index, index)"
         self.line(f"{name}:3 = scf.while (%a = {self.index(first)}, %b = {self.index(self.length)}, "
-                  f"%turn = {self.index(0)}) : {state} -> {state} {{")
+                  f"%iteration = {self.index(0)}) : {state} -> {state} {{")
         enough = self.index(max(SHORT, 2 * (high - low)))
         long = self.let(f"arith.cmpi sgt, {self.binary('subi', '%b', '%a')}, {enough} : index")
-        more = self.let(f"arith.cmpi slt, %turn, {self.index(TURNS)} : index")
-        self.line(f"scf.condition({self.binary('andi', long, more, 'i1')}) %a, %b, %turn : index, index, index")
+        more = self.let(f"arith.cmpi slt, %iteration, {self.index(ITERATIONS)} : index")
+        self.line(f"scf.condition({self.binary('andi', long, more, 'i1')}) %a, %b, %iteration : index, index, index")
         self.line("} do {")
-        self.line("^bb0(%a: index, %b: index, %turn: index):")
+        self.line("^bb0(%a: index, %b: index, %iteration: index):")
         pivot = self._pivot(memory, sample, (low + high) // 2)
         less = self._divided(memory, "%a", "%b", pivot, "ult")
-        low_, high_, turns = self.index(low), self.index(high), self.index(TURNS)
-        next_ = self.binary("addi", "%turn", self.index(1))
+        low_, high_, iterations = self.index(low), self.index(high), self.index(ITERATIONS)
+        next_ = self.binary("addi", "%iteration", self.index(1))
 
         def narrowed(border: str, end: str) -> None:
             """Go on behind a border where all places are there, up to `end` where all are before it."""
@@ -173,8 +173,9 @@ class Selection(Rows):
             behind = self.let(f"arith.cmpi sge, {low_}, {border} : index")
             a = self.let(f"arith.select {behind}, {border}, %a : index")
             b = self.let(f"arith.select {within}, {end}, %b : index")
-            turn = self.let(f"arith.select {self.binary('ori', within, behind, 'i1')}, {next_}, {turns} : index")
-            self.line(f"scf.yield {a}, {b}, {turn} : index, index, index")
+            iteration = self.let(f"arith.select {self.binary('ori', within, behind, 'i1')}, {next_}, {iterations} : "
+                                 f"index")
+            self.line(f"scf.yield {a}, {b}, {iteration} : index, index, index")
 
         none = self.let(f"arith.cmpi eq, {less}, %a : index")
         self.count += 1
@@ -208,7 +209,7 @@ class Selection(Rows):
         return self.load("%sample", self.binary("addi", sample, place))
 
     def _divided(self, memory: str, low: str, high: str, pivot: str, before: str) -> str:
-        """Put keys that come before the pivot first: where they end. (No branch: each turn exchanges.)"""
+        """Put keys that come before the pivot first: where they end. (No branch: each iteration exchanges.)"""
         self.count += 1
         end, i, at = f"%end{self.count}", f"%i{self.count}", f"%to{self.count}"
         self.line(f"{end} = scf.for {i} = {low} to {high} step {self.index(1)} iter_args({at} = {low}) -> (index) {{")

@@ -16,7 +16,7 @@ VECTOR_HALVES = {False: 1 << 19, True: 1 << 17}
 """The same with NumPy's code, for keys alone and for keys with places."""
 DIGIT = 8
 """Bits of a digit. A million numbers of 64 bits on one thread: 8 ms with 8 bits, 17 with 11 (2,048 places that are
-written to by turns are too many for the first cache)."""
+written to by iterations are too many for the first cache)."""
 GROUPS = 32
 """Groups of rows, each with workspace of its own."""
 BITS = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}

@@ -1,8 +1,7 @@
 """Booleans that say what has happened so far: what run-time checks in loops leave to be simplified.
 
-A check that fails in any turn makes a flag false for good, and later checks count only while none has failed. Most of
-it follows from the check itself.
-"""
+A check that fails in any iteration makes a flag false for good, and later checks count only while none has failed. Most
+of it follows from the check itself. """
 from __future__ import annotations
 
 from reactant.rewrite import equations, match, variables

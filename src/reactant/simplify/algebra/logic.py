@@ -208,12 +208,13 @@ def select_of_truth_values(p, high, low, result_shape, result_dtype):
 
 def _either_way(first, second, nested=True):
     def build(a):
-        def turn(i, total):
+        def iteration(i, total):
             odd = ops.compare(ops.remainder(i, 2), 0, "NE")
             return [ops.add(i, 1), ops.select(odd, first(total, a(3)), second(total, a(3)))]
         start = [ops.constant(0, np.int32), ops.splat(1, a(3))]
-        return ops.while_(start, lambda i, _: ops.compare(i, 3, "LT"), turn)[1] if nested else turn(a(dtype="int32"),
-                                                                                                  a(3))[1]
+        if nested:
+            return ops.while_(start, lambda i, _: ops.compare(i, 3, "LT"), iteration)[1]
+        return iteration(a(dtype="int32"), a(3))[1]
     return build
 
 
@@ -221,7 +222,7 @@ def _either_way(first, second, nested=True):
          example=(_either_way(ops.add, ops.subtract), _either_way(ops.subtract, ops.add)),
          counter=(_either_way(ops.add, ops.subtract, nested=False), _either_way(ops.add, ops.multiply)))
 def select_of_sum_and_difference(p, x, y, s, z, t):
-    """p ? x + y : x - z = x + (p ? y : -z): what a turn adds to what is carried"""
+    """p ? x + y : x - z = x + (p ? y : -z): what an iteration adds to what is carried"""
     around = creation.owner(x)
     if s.name == t.name or type(around) is not ir.Block or around.owner.name != "stablehlo.while":
         return None

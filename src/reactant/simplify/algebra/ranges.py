@@ -38,10 +38,10 @@ def _in_loop(direction: str, bound: int):
         seen = ops.splat(0, a(4))
         zero = ops.constant(0, np.int32)
 
-        def turn(i, total):
+        def iteration(i, total):
             ok = ops.broadcast_in_dim(ops.compare(i, bound, direction), (4,), ())
             return [ops.add(i, 1), ops.add(total, ops.convert(ok, dtype_of(total)))]
-        return ops.while_([zero, seen], lambda i, _: ops.compare(i, 3, "LT"), turn)[1]
+        return ops.while_([zero, seen], lambda i, _: ops.compare(i, 3, "LT"), iteration)[1]
     return build
 
 

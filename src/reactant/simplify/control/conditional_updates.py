@@ -2,7 +2,7 @@
 
     if p: a[i] = u            a[i] = u if p else a[i]
 
-So a loop keeps its array in place, and sees which window each turn writes. Arrays that are mostly overwritten are
+So a loop keeps its array in place, and sees which window each iteration writes. Arrays that are mostly overwritten are
 chosen whole as before.
 """
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""while loops that need their turns one after the other: the products that do not are made for all turns at once.
+"""while loops that need their iterations one after the other: the products that do not are made for all iterations at
+once.
 
     for t in range(n): h = tanh(x[t] @ w + h @ u); y[t] = h @ v
 
 Here x @ w is one product of matrices before the loop, and with all h kept, h @ v is one after it: a matrix is read once
-instead of in every turn.
+instead of in every iteration.
 """
 from __future__ import annotations
 
@@ -29,21 +30,21 @@ lifted,
 and 0.9x, 0.5x, 256 (64 k) 1.2x deferred."""
 
 FEW_ROWS = 2
-"""Rows up to which a product is lifted: with more of them, a matrix is read for many rows in every turn anyway, and a
-row of the lifted product is a slice in the middle of the cell's loop, which XLA then does not vectorise. LSTM cells,
-time without / with: 128 units, 1 row 1.2x, 32 rows 0.7x; 256 units, 1 row 1.6x, 16 rows 0.7x; 64 units, 16 rows 0.5x.
-"""
+"""Rows up to which a product is lifted: with more of them, a matrix is read for many rows in every iteration anyway,
+and a row of the lifted product is a slice in the middle of the cell's loop, which XLA then does not vectorise. LSTM
+cells, time without / with: 128 units, 1 row 1.2x, 32 rows 0.7x; 256 units, 1 row 1.6x, 16 rows 0.7x; 64 units, 16 rows
+0.5x. """
 
 
 def plan_of(site: Site) -> Plan | None:
-    """The plan of a loop with a known number of turns, some of which need those before."""
+    """The plan of a loop with a known number of iterations, some of which need those before."""
     plan = Plan.of(site.op)
-    return plan if plan is not None and plan.turns.exact and not plan.whole and any(
+    return plan if plan is not None and plan.iterations.exact and not plan.whole and any(
         isinstance(role, Count) for role in plan.roles.values()) else None
 
 
 def _by_matrix(op: ir.Operation, loop: ir.Operation, least: int) -> bool:
-    """Whether an op is a product of something with a big matrix that is the same in every turn."""
+    """Whether an op is a product of something with a big matrix that is the same in every iteration."""
     return op.name in PRODUCTS and any(not defined_in(v, loop) and size(shape_of(v)) >= least
                                        for v in op.operands)
 
@@ -55,12 +56,12 @@ def _few_rows(op: ir.Operation, loop: ir.Operation) -> bool:
     return size(shape_of(other)) <= FEW_ROWS * depth
 
 
-def turn_number(plan: Plan, argument: ir.Value, role: Count) -> ir.Value:
-    """The number of the turn from a counter's value."""
+def iteration_number(plan: Plan, argument: ir.Value, role: Count) -> ir.Value:
+    """The number of the iteration from a counter's value."""
     counter = role.counter
     start = plan.inits[role.index] if counter.start is None else counter.start
-    turn = argument if isinstance(start, int) and start == 0 else ops.subtract(argument, start)
-    return turn if counter.step == 1 else ops.divide(turn, counter.step)
+    iteration = argument if isinstance(start, int) and start == 0 else ops.subtract(argument, start)
+    return iteration if counter.step == 1 else ops.divide(iteration, counter.step)
 
 
 def counter_of(plan: Plan) -> Count:
@@ -108,7 +109,7 @@ _BETWEEN = _LOOP.replace("BODY", f"%d = {_DOT.format('%h')}\n%s = stablehlo.add 
 
 @rewrite("stablehlo.while", holds=PRODUCTS, changes="rounding", example=_IN, counter=(_BETWEEN, _OUT, _ROWS))
 def while_lifts_products(site: Site):
-    """products with a fixed matrix that need nothing of the turns before: one product before the loop"""
+    """products with a fixed matrix that need nothing of the iterations before: one product before the loop"""
     if not any(_by_matrix(op, site.op, LIFTED_MATRIX) for op in site.body(BODY)):
         return None
     plan = plan_of(site)
@@ -128,9 +129,9 @@ def while_lifts_products(site: Site):
     for value in values:
         whole, shape = raised.batcher.full(value), shape_of(value)
         with ir.InsertionPoint.at_block_begin(site.block(BODY)):
-            turn = turn_number(plan, plan.arguments[role.index], role)
-            zero = ops.constant(0, dtype_of(turn))
-            row = ops.dynamic_slice(whole, [turn, *[zero] * len(shape)], (1, *shape))
+            iteration = iteration_number(plan, plan.arguments[role.index], role)
+            zero = ops.constant(0, dtype_of(iteration))
+            row = ops.dynamic_slice(whole, [iteration, *[zero] * len(shape)], (1, *shape))
             site.substitute(value, ops.reshape(row, shape))
     return CHANGED
 
@@ -153,7 +154,7 @@ def while_defers_products(site: Site):
 
 
 def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
-    """What has to be kept of each turn to make what is written afterwards; empty where that does not pay."""
+    """What has to be kept of each iteration to make what is written afterwards; empty where that does not pay."""
     others = [plan.returned[i] for i in plan.roles if i != index]
     needed = {op.results[0] for op in plan.behind(others, role.versions)[0]}
     later = [op for op in plan.behind(role.needs)[0] if op.results[0] not in needed]
@@ -169,7 +170,8 @@ def _kept(plan: Plan, site: Site, index: int, role: Written) -> list[ir.Value]:
 
 
 def deferred(plan: Plan, site: Site, indices: Sequence[int], kept: Sequence[ir.Value]) -> list[ir.Value]:
-    """The results of a loop that keeps `kept` of every turn, from which carried values `indices` are made after it."""
+    """The results of a loop that keeps `kept` of every iteration, from which carried values `indices` are made after
+    it."""
     counter = counter_of(plan)
     others = [plan.returned[i] for i in plan.roles if i not in indices]
     versions = dict.fromkeys(v for i in indices for v in getattr(plan.roles[i], "versions", ()))
@@ -183,13 +185,13 @@ def deferred(plan: Plan, site: Site, indices: Sequence[int], kept: Sequence[ir.V
             found[i] = value
         return found
 
-    def turn(*values: ir.Value) -> list[ir.Value]:
+    def iteration(*values: ir.Value) -> list[ir.Value]:
         mapping = dict(zip(plan.arguments, spread(values), strict=True))
         mapping |= {v: plan.inits[plan.versions[v]] for v in versions}
         for op in plan.body:
             if len(op.results) and op.results[0] in needed:
                 site.clone(op, mapping)
-        number = turn_number(plan, mapping[plan.arguments[counter.index]], counter)
+        number = iteration_number(plan, mapping[plan.arguments[counter.index]], counter)
         zero = ops.constant(0, dtype_of(number))
         stored = []
         for value, buffer in zip(kept, values[len(positions):], strict=True):
@@ -200,7 +202,7 @@ def deferred(plan: Plan, site: Site, indices: Sequence[int], kept: Sequence[ir.V
     def condition(*values: ir.Value) -> ir.Value:
         return site.inline(CONDITION, spread(values))[0]
 
-    results = ops.while_([*(plan.inits[i] for i in positions), *buffers], condition, turn)
+    results = ops.while_([*(plan.inits[i] for i in positions), *buffers], condition, iteration)
     raised = Raised(plan, indices, given=dict(zip(kept, results[len(positions):], strict=True)))
     made = raised.build()
     return [made[i] if i in indices else results[positions.index(i)] for i in range(len(plan.inits))]

@@ -1,8 +1,8 @@
-"""while loops whose turns do not need one another: all turns at once.
+"""while loops whose iterations do not need one another: all iterations at once.
 
 `batching.raising` says what each carried value is (an array written window by window, a sum, an extreme, ...) and
-whether it needs the turns before; `batching.raised` builds what the turns do together. The rules here decide whether
-that pays. A float sum in another order is as accurate or better, but rounds otherwise: it is a rule of its own.
+whether it needs the iterations before; `batching.raised` builds what the iterations do together. The rules here decide
+whether that pays. A float sum in another order is as accurate or better, but rounds otherwise: it is a rule of its own.
 """
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.batching.accesses import Turns
+from reactant.batching.accesses import TripCount
 from reactant.batching.analysis import Spread, block_ops
 from reactant.batching.engine import batches
 from reactant.batching.raised import Raised
@@ -27,15 +27,16 @@ from reactant.simplify.control.loops import without_carried
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.facts.while_loops import counted
 
-TURN_ELEMENTS = 32_768
-"""A turn that computes more elements than this gains nothing from doing others beside it, unless it multiplies
+ITERATION_ELEMENTS = 32_768
+"""An iteration that computes more elements than this gains nothing from doing others beside it, unless it multiplies
 matrices: it is no longer the loop that costs."""
 BATCH_BYTES = 1 << 26
-"""The largest value that all turns together may make, or four times the largest array that the loop has."""
+"""The largest value that all iterations together may make, or four times the largest array that the loop has."""
 INDEX_BYTES = 8
-"""What each turn needs at least: its number."""
+"""What each iteration needs at least: its number."""
 MASKED_CARRY = 16
-"""Elements that an inner loop which turns leave at different times may carry: all are selected in every turn."""
+"""Elements that an inner loop which iterations leave at different times may carry: all are selected in every
+iteration."""
 FREE = {f"stablehlo.{n}" for n in ("constant", "iota", "reshape", "broadcast_in_dim", "convert", "transpose")}
 PRODUCTS = ("stablehlo.dot_general", "stablehlo.convolution")
 HEAVY = {*PRODUCTS, *(f"stablehlo.{n}" for n in ("while", "sort", "fft", "cholesky", "triangular_solve", "custom_call",
@@ -47,14 +48,15 @@ REDUCTIONS = (Reduced, Scattered, Latch, Extreme)
 
 # ---- what pays -----------------------------------------------------------------------------------------------------
 
-def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
-    """Whether all turns at once (or so many `turns`) are faster than one after the other, for these carried values."""
-    count = plan.count if turns is None else turns
+def pays(plan: Plan, indices: Sequence[int], iterations: int | None = None) -> bool:
+    """Whether all iterations at once (or so many `iterations`) are faster than one after the other, for these carried
+    values."""
+    count = plan.count if iterations is None else iterations
     raised = Raised(plan, indices)
     needed = plan.behind([*raised.needs, *(plan.returned[i] for i in raised.shifted)])[0]
     body = [child for op in needed for child in (op, *inside(op)) if child.name not in FREE]
     work = sum(size(shape_of(r)) for op in body for r in op.results)
-    if work > TURN_ELEMENTS and not any(op.name in PRODUCTS for op in needed):
+    if work > ITERATION_ELEMENTS and not any(op.name in PRODUCTS for op in needed):
         return False
     inner = [op for op in body if op.name == "stablehlo.while"]
     table = costs()
@@ -64,7 +66,7 @@ def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
         return False
     if not all(batches(op, raised.spread.batched) for op in needed):
         return False
-    added = set() if not plan.turns.exact else {v for i in indices for v in added_products(plan, plan.roles[i])}
+    added = set() if not plan.iterations.exact else {v for i in indices for v in added_products(plan, plan.roles[i])}
     values = [r for op in body for r in op.results if r in raised.spread.batched and r not in added]
     arrays = [v for v in (*plan.inits, *(v for op in needed for v in op.operands))]
     limit = max(BATCH_BYTES, 4 * max(map(nbytes, arrays), default=0))
@@ -75,7 +77,8 @@ def pays(plan: Plan, indices: Sequence[int], turns: int | None = None) -> bool:
 
 
 def _is_window(comparison: ir.Operation, plan: Plan, spread: Spread) -> bool:
-    """Whether places in an array are compared with a place that each turn has its own of, and reads or computes."""
+    """Whether places in an array are compared with a place that each iteration has its own of, and reads or
+    computes."""
     sides = list(comparison.operands)
     for places, ends in (sides, sides[::-1]):
         made = ops.made_by(ends, "broadcast_in_dim")
@@ -86,8 +89,8 @@ def _is_window(comparison: ir.Operation, plan: Plan, spread: Spread) -> bool:
 
 
 def added_products(plan: Plan, role: Role) -> list[ir.Value]:
-    """The products that a carried value adds up. For all turns they are one product, in which the turns are contracted:
-    those of single turns are not made."""
+    """The products that a carried value adds up. For all iterations they are one product, in which the iterations are
+    contracted: those of single iterations are not made."""
     if not isinstance(role, Reduced) or role.name != "add":
         return []
     return [term.value for term in role.terms if not term.conditions and term.value in plan.owner
@@ -101,14 +104,14 @@ def _starts_with_one(plan: Plan, index: int) -> bool:
 
 def _overflows(role: object, spread: Spread, plan: Plan) -> bool:
     """Whether a product of floats, made apart from what it starts with, may leave the range where the loop would not:
-    x = x c turn by turn, where c^turns is not an ordinary number."""
+    x = x c one iteration after the other, where c^iterations is not an ordinary number."""
     if not isinstance(role, Reduced) or role.name != "multiply" or _starts_with_one(plan, role.index):
         return False
     for term in role.terms:
         if term.value in spread.batched or dtype_of(term.value).kind not in "fc":
             continue
         known = ops.constant_value(term.value)
-        if known is None or not plan.turns.exact or known.dtype.kind == "c" or term.conditions:
+        if known is None or not plan.iterations.exact or known.dtype.kind == "c" or term.conditions:
             return True
         with np.errstate(all="ignore"):
             power = np.abs(np.power(np.asarray(known, np.float64), float(plan.count)))
@@ -120,7 +123,7 @@ def _overflows(role: object, spread: Spread, plan: Plan) -> bool:
 
 def _comes_first(loop: ir.Operation) -> bool:
     """Whether an inner loop is going to be something simpler, which batches better."""
-    places = Turns(loop, counters(loop), 1)
+    places = TripCount(loop, counters(loop), 1)
     if any(place_of(places, index) is not None for index in range(len(loop.operands))):
         return True
     plan = Plan.of(loop)
@@ -133,7 +136,7 @@ def _masks_little(loop: ir.Operation, spread: Spread) -> bool:
 
 
 def _whole(site: Site, sums: bool) -> list[ir.Value] | None:
-    """The results of a loop that needs no turn after another. `sums`: whether sums of floats are among them."""
+    """The results of a loop that needs no iteration after another. `sums`: whether sums of floats are among them."""
     plan = Plan.of(site.op)
     if plan is None or not plan.whole or plan.is_float_sum != sums or not pays(plan, plan.leaving):
         return None
@@ -172,7 +175,7 @@ _RECURRENCE = counted([("%a", "%x", "%b", V)], f"%b = stablehlo.multiply %a, %y 
 @rewrite("stablehlo.while", example=(_ELEMENTS, _IN_PLACE, _AHEAD, _BACKWARDS, _SAME_PLACE, _BEFORE, _SOME),
          counter=(_BEHIND, _RECURRENCE))
 def while_is_map(site: Site):
-    """a loop whose turns write apart, or only the last of which counts = its body for all turns at once"""
+    """a loop whose iterations write apart, or only the last of which counts = its body for all iterations at once"""
     plan = Plan.of(site.op)
     if plan is None or any(isinstance(plan.roles[i], REDUCTIONS) for i in plan.leaving):
         return None
@@ -203,7 +206,7 @@ _TAKE_INDEX = f"%h = stablehlo.select %p, %i, %g : tensor<i1>, {N}\n"
                              before=f"%f = stablehlo.constant dense<5> : {N}")),
          counter=_reduction(_NUMBER + f"%q = stablehlo.maximum %a, %e : {S}\n%b = stablehlo.sine %q : {S}"))
 def while_is_reduction(site: Site):
-    """a loop that carries extremes, where they are, or exact sums = reductions over all turns"""
+    """a loop that carries extremes, where they are, or exact sums = reductions over all iterations"""
     plan = Plan.of(site.op)
     if plan is None or not any(isinstance(plan.roles[i], REDUCTIONS) for i in plan.leaving):
         return None
@@ -221,14 +224,14 @@ _POSITIVE = f"%z = stablehlo.constant dense<0.0> : {S}\n" \
                              + _TAKE.replace("%e", "%q"))),
          counter=_reduction(_NUMBER + f"%q = stablehlo.add %a, %e : {S}\n%b = stablehlo.sine %q : {S}"))
 def while_is_sum(site: Site):
-    """a loop that carries sums or products of floats = reductions over all turns"""
+    """a loop that carries sums or products of floats = reductions over all iterations"""
     return _whole(site, sums=True)
 
 
 # ---- some of the carried values ------------------------------------------------------------------------------------
 
 def _split(site: Site, sums: bool) -> list[ir.Value] | None:
-    """The results of a loop after those carried values have left it that need no turn after another."""
+    """The results of a loop after those carried values have left it that need no iteration after another."""
     plan = Plan.of(site.op)
     if plan is None or plan.whole:
         return None
@@ -250,7 +253,7 @@ def _computed_once(plan: Plan, leaving: Sequence[int]) -> bool:
     staying = [plan.returned[i] for i, role in plan.roles.items() if i not in leaving and not isinstance(role, Count)]
     kept = {op.results[0] for op in plan.behind(staying)[0]}
     moved = plan.behind([v for i in leaving for v in plan.roles[i].needs])[0]
-    return not any(op.results[0] in kept and (op.name in HEAVY or size(shape_of(op.results[0])) > TURN_ELEMENTS)
+    return not any(op.results[0] in kept and (op.name in HEAVY or size(shape_of(op.results[0])) > ITERATION_ELEMENTS)
                    for op in moved)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.batching.accesses import EARLIER, Turns, Window, apart, equal_starts, read_window, window_of
+from reactant.batching.accesses import EARLIER, TripCount, Window, apart, equal_starts, read_window, window_of
 from reactant.batching.analysis import block_ops
 from reactant.batching.windows import read_fixed, write_last
 from reactant.ir import attributes as attr
@@ -24,28 +24,28 @@ from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 READ, UPDATE = "stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"
 
 
-def place_of(turns: Turns, index: int) -> tuple[Window, list[ir.Operation], list[ir.Operation]] | None:
-    """The one window of carried array `index` that the turns read and write, its reads and its writes."""
-    writes = writes_of(turns.loop, index)
+def place_of(iterations: TripCount, index: int) -> tuple[Window, list[ir.Operation], list[ir.Operation]] | None:
+    """The one window of carried array `index` that the iterations read and write, its reads and its writes."""
+    writes = writes_of(iterations.loop, index)
     if writes is None:
         return None
-    windows = [window_written(turns, writes[0])]
+    windows = [window_written(iterations, writes[0])]
     if any(start is None or start.step for start in windows[0].starts):
         return None
-    reads = reads_of(turns.loop, index, writes)
+    reads = reads_of(iterations.loop, index, writes)
     if reads is None:
         return None
-    windows += [window_written(turns, write) for write in writes[1:]]
-    windows += [read_window(turns, op) for op in reads]
-    argument = turns.loop.regions[BODY].blocks[0].arguments[index]
+    windows += [window_written(iterations, write) for write in writes[1:]]
+    windows += [read_window(iterations, op) for op in reads]
+    argument = iterations.loop.regions[BODY].blocks[0].arguments[index]
     same = all(equal_starts(windows[0], other) for other in windows[1:])
     smaller = 2 * size(windows[0].sizes) <= size(shape_of(argument))
     return (windows[0], reads, writes) if same and smaller else None
 
 
 def writes_of(loop: ir.Operation, index: int) -> list[ir.Operation] | None:
-    """The updates that make what a turn leaves of carried array `index`, the last one first. None where there is none,
-    where it is made otherwise, or where the condition reads the array."""
+    """The updates that make what an iteration leaves of carried array `index`, the last one first. None where there is
+    none, where it is made otherwise, or where the condition reads the array."""
     condition, block = (region.blocks[0] for region in loop.regions)
     argument, value = block.arguments[index], block.operations[-1].operation.operands[index]
     found: list[ir.Operation] = []
@@ -77,9 +77,9 @@ def reads_of(loop: ir.Operation, index: int, writes: list[ir.Operation]) -> list
     return found
 
 
-def window_written(turns: Turns, update: ir.Operation) -> Window:
+def window_written(iterations: TripCount, update: ir.Operation) -> Window:
     array, content, *starts = update.operands
-    return window_of(turns, array, starts, shape_of(content))
+    return window_of(iterations, array, starts, shape_of(content))
 
 
 _ROW = ("%s = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<3xf32>, tensor<i32>) -> tensor<1xf32>\n"
@@ -93,10 +93,10 @@ _ROW = ("%s = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<3xf32>, tens
                        for n in (0, 3)),
          counter=counted([("%a", "%y", "%b", "tensor<3xf32>")], _ROW.format("%i"), "%r#1"))
 def while_works_on_one_place(site: Site):
-    """a carried array of which the turns read and write one window only: the window is carried"""
-    turns = Turns(site.op, counters(site.op), 1)
+    """a carried array of which the iterations read and write one window only: the window is carried"""
+    iterations = TripCount(site.op, counters(site.op), 1)
     for index in range(len(site.operands)):
-        found = place_of(turns, index)
+        found = place_of(iterations, index)
         if found is not None:
             return _carry_place(site, index, *found)
     return None
@@ -108,7 +108,7 @@ def _carry_place(site: Site, index: int, window: Window, reads: list[ir.Operatio
     body, returned = block_ops(site.block(BODY))
     read, written = {op.results[0] for op in reads}, {op.results[0] for op in writes}
 
-    def turn(*values: ir.Value) -> list[ir.Value]:
+    def iteration(*values: ir.Value) -> list[ir.Value]:
         mapping = dict(zip(arguments, values, strict=True))
         for op in body:
             result = op.results[0] if len(op.results) == 1 else None
@@ -125,7 +125,7 @@ def _carry_place(site: Site, index: int, window: Window, reads: list[ir.Operatio
 
     carried = list(inits)
     carried[index] = read_fixed(inits[index], window)
-    results = ops.while_(carried, condition, turn)
+    results = ops.while_(carried, condition, iteration)
     results[index] = write_last(inits[index], results[index], window)
     return results
 
@@ -144,20 +144,20 @@ def _taken(read: str, write: str, out: str = "%r#2", result: str = "tensor<1xf32
 @rewrite("stablehlo.while", holds=(UPDATE,), example=tuple(_taken("%i", "%i", trips=n) for n in (0, 2, 3)),
          counter=(_taken("%zero", "%i"), _taken("%i", "%one"), _taken("%i", "%i", "%r#1", "tensor<3xf32>")))
 def while_overwrites_what_it_has_read(site: Site):
-    """places of a carried array that no later turn reads and nobody after the loop need not be written"""
-    bound, turns = trips(site.op), Turns(site.op, counters(site.op), 1)
+    """places of a carried array that no later iteration reads and nobody after the loop need not be written"""
+    bound, iterations = trips(site.op), TripCount(site.op, counters(site.op), 1)
     for i, argument in enumerate(site.arguments(BODY) if bound is not None else ()):
         if shape_of(argument) and not site.used(i) and not users(site.arguments(CONDITION)[i]) \
-                and _writes_are_not_read(turns, i, bound.most):
+                and _writes_are_not_read(iterations, i, bound.most):
             returned = site.returned(BODY)
             site.set_returned(site.terminator(BODY), [*returned[:i], argument, *returned[i + 1:]])
             return CHANGED
     return None
 
 
-def _writes_are_not_read(turns: Turns, index: int, count: int) -> bool:
-    """Whether carried array `index` is updated, by updates of which no later turn reads anything."""
-    block = turns.loop.regions[1].blocks[0]
+def _writes_are_not_read(iterations: TripCount, index: int, count: int) -> bool:
+    """Whether carried array `index` is updated, by updates of which no later iteration reads anything."""
+    block = iterations.loop.regions[1].blocks[0]
     terminator = block.operations[-1].operation
     argument, value = block.arguments[index], terminator.operands[index]
     writes: list[ir.Operation] = []
@@ -171,8 +171,8 @@ def _writes_are_not_read(turns: Turns, index: int, count: int) -> bool:
              if not (use.owner.operation == (writes[-1] if writes else terminator) and use.operand_number == 0)]
     if not writes or any(op.name not in (READ, "stablehlo.slice") or op.block != block for op in reads):
         return False
-    written = [window_written(turns, write) for write in writes]
-    return all(apart(w, read_window(turns, op), count, EARLIER) for w in written for op in reads)
+    written = [window_written(iterations, write) for write in writes]
+    return all(apart(w, read_window(iterations, op), count, EARLIER) for w in written for op in reads)
 
 
 # ---- counters ------------------------------------------------------------------------------------------------------
@@ -223,7 +223,7 @@ def _counted_from(site: Site, index: int, offset: ir.Value, bound: ir.Value, shi
     body, returned = block_ops(site.block(BODY))
     end = ops.add(offset, bound)
 
-    def turn(*values: ir.Value) -> list[ir.Value]:
+    def iteration(*values: ir.Value) -> list[ir.Value]:
         mapping = dict(zip(arguments, values, strict=True))
         mapping[arguments[index]] = ops.subtract(values[index], offset)
         for op in body:
@@ -237,4 +237,4 @@ def _counted_from(site: Site, index: int, offset: ir.Value, bound: ir.Value, shi
 
     carried = list(inits)
     carried[index] = offset
-    return ops.while_(carried, lambda *values: ops.compare(values[index], end, "LT"), turn)
+    return ops.while_(carried, lambda *values: ops.compare(values[index], end, "LT"), iteration)

@@ -1,9 +1,8 @@
-"""The last stage: small reads of an array that a loop rewrites come from the turn before.
+"""The last stage: small reads of an array that a loop rewrites come from the iteration before.
 
-A row or column of a carried array, read in the same turn that rewrites the whole array, keeps XLA from doing that in
-place: it copies the array, in every turn. Read at the end of the turn before, from the array as it then is, and carried
-on its own, it is no obstacle.
-"""
+A row or column of a carried array, read in the same iteration that rewrites the whole array, keeps XLA from doing that
+in place: it copies the array, in every iteration. Read at the end of the iteration before, from the array as it then
+is, and carried on its own, it is no obstacle. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -49,7 +48,8 @@ def _loop(body: str, rows: tuple = (("%a", "%x", "%b", A),), trips: int = 9) -> 
                   _loop(_WHOLE.replace("40x50", "4x5").replace("1x50", "1x5").replace("[1, 50]", "[1, 5]")).replace(
                       A, "tensor<4x5xf32>")))
 def while_reads_ahead(site: Site):
-    """a row that a turn reads of a carried array before rewriting most of it is read at the end of the turn before"""
+    """a row that an iteration reads of a carried array before rewriting most of it is read at the end of the iteration
+    before"""
     table = costs()
     for i, argument in enumerate(site.arguments(BODY)) if table is not None else ():
         if size(shape_of(argument)) < table.least_elements or users(site.arguments(CONDITION)[i]):

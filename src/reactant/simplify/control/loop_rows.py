@@ -7,9 +7,8 @@
             y[i, t] = s                                 row[t] = s
                                                     y[i] = row
 
-The turns of the outer loop are then seen to write apart, and `loop_maps` does them together: a recurrence remains, of
-many numbers at a time.
-"""
+The iterations of the outer loop are then seen to write apart, and `loop_maps` does them together: a recurrence remains,
+of many numbers at a time. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from dataclasses import replace
 
 from jaxlib.mlir import ir
 
-from reactant.batching.accesses import OTHER, Affine, Turns, Window, affine_starts, apart, read_window
+from reactant.batching.accesses import OTHER, Affine, TripCount, Window, affine_starts, apart, read_window
 from reactant.batching.analysis import block_ops
 from reactant.batching.raising import Plan
 from reactant.batching.roles import Recurrent, Shifted
@@ -27,7 +26,7 @@ from reactant.ir import creation, ops
 from reactant.ir.induction import counters
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import Site, inside, pure, rewrite, users
-from reactant.simplify.control.loop_maps import TURN_ELEMENTS
+from reactant.simplify.control.loop_maps import ITERATION_ELEMENTS
 from reactant.simplify.control.loop_places import READ, UPDATE, reads_of, window_written, writes_of
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.facts.while_loops import BODY, CONDITION
@@ -42,7 +41,7 @@ DEAR = {f"stablehlo.{name}" for name in (
 
 @dataclass(frozen=True)
 class Row:
-    """What the turns of a loop touch of carried array `index`: a region that is the same for all turns."""
+    """What the iterations of a loop touch of carried array `index`: a region that is the same for all iterations."""
 
     index: int
     region: Window
@@ -53,15 +52,15 @@ class Row:
     """Writes into the region between the array that the loop around carries and the loop."""
 
 
-def row_of(turns: Turns, index: int) -> Row | None:
-    """The region of carried array `index` within which its turns write, and read it: one place of some dimensions, all
-    of the others."""
-    writes = writes_of(turns.loop, index)
-    reads = None if writes is None else reads_of(turns.loop, index, writes)
+def row_of(iterations: TripCount, index: int) -> Row | None:
+    """The region of carried array `index` within which its iterations write, and read it: one place of some dimensions,
+    all of the others."""
+    writes = writes_of(iterations.loop, index)
+    reads = None if writes is None else reads_of(iterations.loop, index, writes)
     if writes is None or reads is None:
         return None
-    windows = [*(window_written(turns, op) for op in writes), *(read_window(turns, op) for op in reads)]
-    shape = shape_of(turns.loop.results[index])
+    windows = [*(window_written(iterations, op) for op in writes), *(read_window(iterations, op) for op in reads)]
+    shape = shape_of(iterations.loop.results[index])
     return _common(index, windows, shape, frozenset(op.results[0] for op in (*writes, *reads)))
 
 
@@ -76,21 +75,21 @@ def _common(index: int, windows: Sequence[Window], whole: tuple[int, ...], acces
 
 
 def _rows(site: Site) -> list[Row]:
-    """The arrays of which a loop writes rows, if these are all that keeps the turns of the loop around apart."""
+    """The arrays of which a loop writes rows, if these are all that keeps the iterations of the loop around apart."""
     outer = site.op.block.owner
     if outer.name != "stablehlo.while" or site.op.block != outer.regions[BODY].blocks[0]:
         return []
     inner = Plan.of(site.op)
-    if inner is None or not inner.turns.exact or inner.whole or not _is_dear(inner):
+    if inner is None or not inner.iterations.exact or inner.whole or not _is_dear(inner):
         return []
     plan = Plan.of(outer)
-    if plan is None or not all(map(pure, plan.body)) or _work(plan) > TURN_ELEMENTS:
+    if plan is None or not all(map(pure, plan.body)) or _work(plan) > ITERATION_ELEMENTS:
         return []
-    turns, found = Turns(site.op, counters(site.op), inner.count), []
+    iterations, found = TripCount(site.op, counters(site.op), inner.count), []
     for number, role in plan.roles.items():
         if not isinstance(role, (Recurrent, Shifted)):
             continue
-        row = _row_through(site, plan, number, turns)
+        row = _row_through(site, plan, number, iterations)
         if row is None or 2 * inner.count < size([row.region.sizes[d] for d in range(len(row.region.sizes))
                                                   if d not in row.fixed]):
             return []
@@ -98,16 +97,16 @@ def _rows(site: Site) -> list[Row]:
     return found
 
 
-def _row_through(site: Site, plan: Plan, number: int, turns: Turns) -> Row | None:
+def _row_through(site: Site, plan: Plan, number: int, iterations: TripCount) -> Row | None:
     """The row of carried array `number` of the loop around, where that array goes through this loop and nothing else,
-    and each turn has another row."""
+    and each iteration has another row."""
     argument, returned = plan.arguments[number], plan.returned[number]
     results = list(site.op.results)
     if returned not in results or users(argument) != 1 or users(returned) != 1 \
             or users(plan.loop.regions[CONDITION].blocks[0].arguments[number]):
         return None
     index = results.index(returned)
-    row = row_of(turns, index)
+    row = row_of(iterations, index)
     if row is None:
         return None
     starts = [_seen_from(plan.places, start) for start in affine_starts(row.region)]
@@ -120,7 +119,7 @@ def _row_through(site: Site, plan: Plan, number: int, turns: Turns) -> Row | Non
     return replace(row, before=tuple(before))
 
 
-def _writes_between(argument: ir.Value, value: ir.Value, turns: Turns, region: Window,
+def _writes_between(argument: ir.Value, value: ir.Value, iterations: TripCount, region: Window,
                     fixed: Sequence[int]) -> list[ir.Operation] | None:
     """The writes that make a value of an argument, all within a region, where nothing else reads what is in between."""
     found: list[ir.Operation] = []
@@ -128,7 +127,7 @@ def _writes_between(argument: ir.Value, value: ir.Value, turns: Turns, region: W
         made = creation.made(value, UPDATE)
         if made is None or users(value) != 1:
             return None
-        window = window_written(turns, made.operation)
+        window = window_written(iterations, made.operation)
         if any(window.starts[d] != region.starts[d] or window.sizes[d] != region.sizes[d] for d in fixed):
             return None
         found.insert(0, made.operation)
@@ -136,11 +135,11 @@ def _writes_between(argument: ir.Value, value: ir.Value, turns: Turns, region: W
     return found
 
 
-def _seen_from(turns: Turns, start: Affine) -> Affine | None:
-    """A start that is the same in all turns of a loop, in terms of the turns of the loop around."""
+def _seen_from(iterations: TripCount, start: Affine) -> Affine | None:
+    """A start that is the same in all iterations of a loop, in terms of the iterations of the loop around."""
     found = Affine(start.offset, 0)
     for symbol, coefficient in start.symbols:
-        term = turns.affine(symbol)
+        term = iterations.affine(symbol)
         if term is None:
             return None
         found = found.plus(term.times(coefficient))
@@ -177,14 +176,12 @@ _NESTED = """(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x4xf32> {
       %p = stablehlo.compare LT, %t, %last : (tensor<i32>, tensor<i32>) -> tensor<i1>
       stablehlo.return %p : tensor<i1>
     } do {
-      %e = stablehlo.dynamic_slice %x, %i, %t, sizes = [1, 1] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
-      %o = stablehlo.dynamic_slice %b, READ, sizes = [1, 1] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
-      %f = stablehlo.FUNCTION %s : tensor<1x1xf32>
-      %g = stablehlo.add %f, %e : tensor<1x1xf32>
-      %h = stablehlo.add %g, %o : tensor<1x1xf32>
-      %c = stablehlo.dynamic_update_slice %b, %h, WRITE : (tensor<3x4xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<3x4xf32>
-      %next = stablehlo.add %t, %one : tensor<i32>
-      stablehlo.return %next, %c, %h : tensor<i32>, tensor<3x4xf32>, tensor<1x1xf32>
+      %e = stablehlo.dynamic_slice %x, %i, %t, sizes = [1, 1] : (tensor<3x4xf32>, tensor<i32>, tensor<i32>) ->
+      tensor<1x1xf32> %o = stablehlo.dynamic_slice %b, READ, sizes = [1, 1] : (tensor<3x4xf32>, tensor<i32>,
+      tensor<i32>) -> tensor<1x1xf32> %f = stablehlo.FUNCTION %s : tensor<1x1xf32> %g = stablehlo.add %f, %e :
+      tensor<1x1xf32> %h = stablehlo.add %g, %o : tensor<1x1xf32> %c = stablehlo.dynamic_update_slice %b, %h, WRITE :
+      (tensor<3x4xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<3x4xf32> %next = stablehlo.add %t, %one :
+      tensor<i32> stablehlo.return %next, %c, %h : tensor<i32>, tensor<3x4xf32>, tensor<1x1xf32>
     }
     %next = stablehlo.add %i, %one : tensor<i32>
     stablehlo.return %next, %q#1 : tensor<i32>, tensor<3x4xf32>
@@ -200,7 +197,8 @@ def _nested(read: str = "%i, %t", write: str = "%i, %t", function: str = "tanh")
 @rewrite("stablehlo.while", holds=(UPDATE,), example=(_nested(), _nested("%i, %zero")),
          counter=(_nested("%zero, %t"), _nested(write="%one, %t", read="%one, %t"), _nested(function="negate")))
 def while_works_on_rows(site: Site):
-    """a loop that writes one row of an array, another in each turn of the loop around = the same loop over the row"""
+    """a loop that writes one row of an array, another in each iteration of the loop around = the same loop over the
+    row"""
     rows = {row.index: row for row in _rows(site)}
     if not rows:
         return None
@@ -208,7 +206,7 @@ def while_works_on_rows(site: Site):
     body, returned = block_ops(site.block(BODY))
     row_by_access = {value: row for row in rows.values() for value in row.accesses}
 
-    def turn(*values: ir.Value) -> list[ir.Value]:
+    def iteration(*values: ir.Value) -> list[ir.Value]:
         mapping = dict(zip(arguments, values, strict=True))
         for op in body:
             row = row_by_access.get(op.results[0]) if len(op.results) == 1 else None
@@ -220,7 +218,7 @@ def while_works_on_rows(site: Site):
 
     arrays = {i: row.before[0].operands[0] if row.before else inits[i] for i, row in rows.items()}
     carried = [_content(rows[i], arrays[i]) if i in rows else v for i, v in enumerate(inits)]
-    results = ops.while_(carried, lambda *values: site.inline(CONDITION, values)[0], turn)
+    results = ops.while_(carried, lambda *values: site.inline(CONDITION, values)[0], iteration)
     return [write_last(arrays[i], result, rows[i].region) if i in rows else result for i, result in enumerate(results)]
 
 

@@ -1,8 +1,10 @@
-"""while loops whose turns need the one before only through an associative operation: all turns in a few steps.
+"""while loops whose iterations need the one before only through an associative operation: all iterations in a few
+steps.
 
     for k in range(n): x = a[k] * x + b[k]; y[k] = x
 
-A target that pays for every turn (launches, a test of the condition) does n turns of this in 2 log2(n) steps; see
+A target that pays for every iteration (launches, a test of the condition) does n iterations of this in 2 log2(n) steps;
+see
 `batching.recurrences`. A CPU that runs the loop in a register does not want it: `target_costs` decides. The sums and
 products come in another order, and of factors far from 1 the products may leave the range of their type where the
 loop's values do not: floats are done only where that is allowed.
@@ -25,10 +27,10 @@ EXACT = ("maximum", "minimum", "and", "or", "xor")
 
 def _scanned(site: Site, loose: bool) -> list[ir.Value] | None:
     table = costs()
-    if table is None or not table.scan_turns:
+    if table is None or not table.scan_iterations:
         return None
     plan = Plan.with_scans(site.op)
-    if plan is None or not plan.whole or plan.count < table.scan_turns:
+    if plan is None or not plan.whole or plan.count < table.scan_iterations:
         return None
     raised = Raised(plan, plan.leaving)
     used = {i for i in (*raised.shifted, *plan.leaving) if isinstance(plan.roles[i], Scanned)}

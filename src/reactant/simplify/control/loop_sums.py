@@ -3,7 +3,7 @@
     for t in range(n): h = f(h, x[t]); w += outer(x[t], h)
 
 With all h kept, w is x.T @ h. The reverse sweep of every recurrent network is such a loop, w the adjoint of a matrix: a
-turn reads and writes all of it for a few rows of factors.
+iteration reads and writes all of it for a few rows of factors.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEPS = 200
 
 
 def _sums(plan: Plan, site: Site) -> list[int]:
-    """The sums of floats that need what the loop has to do turn by turn."""
+    """The sums of floats that need what the loop has to do one iteration after the other."""
     return [i for i, role in plan.roles.items() if isinstance(role, Reduced) and role.name == "add"
             and i in plan.staying and site.used(i) and dtype_of(plan.inits[i]).kind in "fcV"]
 
@@ -39,8 +39,8 @@ def _bytes(values: Iterable[ir.Value]) -> int:
 
 
 class _Kept:
-    """What a loop has to keep of every turn to make some of its sums afterwards; `values` is None where they cannot
-    be."""
+    """What a loop has to keep of every iteration to make some of its sums afterwards; `values` is None where they
+    cannot be."""
 
     def __init__(self, plan: Plan, indices: Sequence[int]):
         self.plan, self.indices = plan, indices
@@ -55,7 +55,7 @@ class _Kept:
         self.values = found if self._can_be_made(found) else None
 
     def _cut(self, wanted: Iterable[ir.Value]) -> list[ir.Value]:
-        """What the loop makes anyway on the way to what is wanted, where it needs turns before or is dear."""
+        """What the loop makes anyway on the way to what is wanted, where it needs iterations before or is dear."""
         found: dict[ir.Value, None] = {}
         seen: set[ir.Value] = set()
         work = list(wanted)
@@ -88,7 +88,7 @@ class _Kept:
         return not work
 
     def _can_be_made(self, kept: Sequence[ir.Value]) -> bool:
-        """Whether the rest of the work can be done for all turns at once."""
+        """Whether the rest of the work can be done for all iterations at once."""
         raised = Raised(self.plan, self.indices, given=dict.fromkeys(kept))
         later = self.plan.behind(raised.needs)[0]
         self.plan.leaves = set()
@@ -107,8 +107,8 @@ _OUTER = f"%d = stablehlo.dot_general %h, %h1, contracting_dims = [0] x [0] : ({
 _ADD = f"%w1 = stablehlo.add %w, %d : {W}"
 
 
-def _loop(turn: str) -> str:
-    made = counted([("%w", "%w0", "%w1", W), ("%h", "%x", "%h1", X)], turn, "%r#1", W, trips=5,
+def _loop(iteration: str) -> str:
+    made = counted([("%w", "%w0", "%w1", W), ("%h", "%x", "%h1", X)], iteration, "%r#1", W, trips=5,
                    before=f"%w0 = stablehlo.constant dense<0.0> : {W}")
     return made.replace("tensor<3xf32>", X)
 
@@ -123,7 +123,7 @@ _RECURRENT = _loop(f"""
 
 @rewrite("stablehlo.while", changes="rounding", example=_SUM, counter=(_TALL, _RECURRENT))
 def while_defers_sums(site: Site):
-    """sums of products of which turns make the factors: these are kept, and one product after the loop adds up"""
+    """sums of products of which iterations make the factors: these are kept, and one product after the loop adds up"""
     plan = plan_of(site)
     sums = [] if plan is None else _sums(plan, site)
     products = [i for i in sums if added_products(plan, plan.roles[i])]
@@ -138,7 +138,8 @@ def while_defers_sums(site: Site):
 
 
 def _pays(plan: Plan, products: Sequence[int], kept: _Kept) -> bool:
-    """Whether a turn writes less than before. What is kept takes no more memory than the loop has anyway, or little."""
+    """Whether an iteration writes less than before. What is kept takes no more memory than the loop has anyway, or
+    little."""
     assert kept.values is not None
     stored = _bytes(kept.values)
     return stored <= 2 * _bytes(plan.inits[i] for i in products) and plan.count * stored <= min(

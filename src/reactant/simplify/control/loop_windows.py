@@ -48,7 +48,7 @@ _TWICE = _TRAILING.replace("%v =", _COLUMN + "%v =").replace("slice %a, %w", "sl
 _RUN_TIME = _loop(_K + _TRAILING).replace("stablehlo.return %p", """%q = stablehlo.compare LT, %i, %n : (
       tensor<i32>, tensor<i32>) -> tensor<i1>
     %o = stablehlo.and %p, %q : tensor<i1>
-    stablehlo.return %o""")   # down to no turn
+    stablehlo.return %o""")   # down to no iteration
 
 
 @rewrite("stablehlo.while", holds=(UPDATE,),
@@ -71,11 +71,11 @@ def while_carries_window(site: Site):
     for i, argument in enumerate(site.arguments(BODY)) if table is not None else ():
         if size(shape_of(argument)) < table.least_elements or users(site.arguments(CONDITION)[i]):
             continue
-        found, turns = updated(site, i), trips(site.op)
-        window = _hull(found.accesses) if found is not None and turns is not None else None
+        found, iterations = updated(site, i), trips(site.op)
+        window = _hull(found.accesses) if found is not None and iterations is not None else None
         if window is not None:
             carried = size(_extents(window))
-            if carried * 4 <= size(shape_of(argument)) * 3 and found.largest * turns.most >= WORTH * carried:
+            if carried * 4 <= size(shape_of(argument)) * 3 and found.largest * iterations.most >= WORTH * carried:
                 return _windowed(site, i, found, window)
     return None
 

@@ -196,7 +196,7 @@ def _alike(left: ir.Value, right: ir.Value, same: dict[ir.Value, ir.Value], dept
                           "%h = stablehlo.dynamic_update_slice %k, %u, %zero : (tensor<3xf32>, tensor<2xf32>, "
                           f"tensor<i32>) -> {V}", "%r#1", before=f"%f = stablehlo.negate %y : {V}")))
 def while_overwrites_same_places(site: Site):
-    """a carried array of which every turn overwrites the same places before it reads any may start afresh"""
+    """a carried array of which every iteration overwrites the same places before it reads any may start afresh"""
     inits, arguments, returned = site.operands, site.arguments(BODY), site.returned(BODY)
     for i, argument in enumerate(arguments):
         chain = _overwrites(returned[i], argument, site)
@@ -229,26 +229,27 @@ def _overwrites(value: ir.Value, argument: ir.Value, site: Site) -> list[ir.Oper
 
 UNROLLED_TRIPS = 4
 UNROLLED_OPERATIONS = 64
-"""A loop of known trip count is unrolled while it has at most this many turns, and ops in all of them; where the target
-has no numbers of its own."""
+"""A loop of known trip count is unrolled while it has at most this many iterations, and ops in all of them; where the
+target has no numbers of its own."""
 
 
 @rewrite("stablehlo.while",
          example=tuple(counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1", trips=n)
                        for n in (0, 1, 3)),
          counter=counted([("%a", "%x", "%b", V)], f"%b = stablehlo.add %a, %a : {V}", "%r#1", trips=9))
-def while_of_few_turns(site: Site):
-    """a loop of no turn is what it started with; one of a few known turns is its body that often"""
-    turns, table = trips(site.op), costs()
-    if turns is None:
+def while_of_few_iterations(site: Site):
+    """a loop of no iteration is what it started with; one of a few known iterations is its body that often"""
+    iterations, table = trips(site.op), costs()
+    if iterations is None:
         return None
     most, operations = (UNROLLED_TRIPS, UNROLLED_OPERATIONS) if table is None else \
-        (table.unrolled_turns, table.unrolled_operations)
-    if turns.most and not (turns.exact and (turns.most == 1 or turns.most <= most and turns.most
-                                            * operations_in(site.op) <= operations)):
+        (table.unrolled_iterations, table.unrolled_operations)
+    if iterations.most and not (iterations.exact
+                                and (iterations.most == 1 or iterations.most <= most
+                                     and iterations.most * operations_in(site.op) <= operations)):
         return None
     values = site.operands
-    for _ in range(turns.most):
+    for _ in range(iterations.most):
         values = site.inline(BODY, values)
     return values
 
@@ -261,12 +262,12 @@ def while_counter_ends_known(site: Site):
     """after a loop of known trip count its counters are constants"""
     known = counters(site.op)
     used = [c for c in known.values() if c.start is not None and site.used(c.index)]
-    turns = trips(site.op, known) if used else None
-    if turns is None or not turns.exact:
+    iterations = trips(site.op, known) if used else None
+    if iterations is None or not iterations.exact:
         return None
     for counter in used:
         result = site.results[counter.index]
-        site.substitute(result, ops.constant(counter.start + turns.most * counter.step, dtype_of(result)))
+        site.substitute(result, ops.constant(counter.start + iterations.most * counter.step, dtype_of(result)))
     return CHANGED
 
 
@@ -279,7 +280,7 @@ def while_counter_ends_known(site: Site):
                                   f"%b = stablehlo.add %a, %j : {V}", "%r#1")))
 def while_body_invariant(site: Site):
     """what the body computes from values of outside alone is computed before the loop"""
-    own = set(site.arguments(BODY))     # what the turns make themselves
+    own = set(site.arguments(BODY))     # what the iterations make themselves
     moved = []
     for child in site.body(BODY):
         if own.isdisjoint(child.operands) and (not len(child.regions) or own.isdisjoint(captures(child))) \
@@ -311,7 +312,8 @@ def _behind(wanted: Sequence[ir.Operation], among: Sequence[ir.Operation]) -> se
 
 
 def is_generated(op: ir.Operation) -> bool:
-    """Whether an op is cheaper to do in every turn than to read back: it makes an array out of indices and numbers."""
+    """Whether an op is cheaper to do in every iteration than to read back: it makes an array out of indices and
+    numbers."""
     if op.name in GENERATORS:
         return all(size(shape_of(v)) * 2 <= size(shape_of(op.results[0])) or is_generated_value(v) for v in op.operands)
     return op.name in CHEAP and not len(op.regions) and all(map(is_generated_value, op.operands))
@@ -339,7 +341,7 @@ def sink_generators(module: ir.Module) -> bool:
     """Put masks, index arrays and broadcast numbers that loops take from outside back into them, where they fuse.
 
     Common-subexpression elimination merges them with equal ones from before the loop; inside, each would be read back
-    from memory in every turn. Gives whether any were.
+    from memory in every iteration. Gives whether any were.
     """
     with ir.Location.unknown():
         return any([_sink_into(op) for op in list(modules.ops_called("stablehlo.while", module))])

@@ -61,20 +61,21 @@ class Costs:
     """Least elements of which the greatest and its place are found by two plain reductions rather than one of pairs."""
     gather_as_selects: int
     """Most rows of a table that is looked up by selecting among its rows."""
-    unrolled_turns: int
-    """Most turns of a loop of known trip count that is unrolled,"""
+    unrolled_iterations: int
+    """Most iterations of a loop of known trip count that is unrolled,"""
     unrolled_operations: int
     """and most ops in all of them together."""
     chunk_bytes: int
-    """What a batch of turns may make, where all turns of a loop make too much; 0: such a loop stays as it is."""
+    """What a batch of iterations may make, where all iterations of a loop make too much; 0: such a loop stays as it
+    is."""
     window_elements: int
-    """Most elements, of all turns together, of arrays of which each turn uses a window whose ends only the run knows,
-    for the turns to be done at once; 0: whatever there are."""
+    """Most elements, of all iterations together, of arrays of which each iteration uses a window whose ends are only
+    known at run time, for the iterations to be done at once; 0: whatever there are."""
     transposed_factor: int
     """Least columns of a product of matrices whose left factor is stored transposed, for which it is turned first; 0
     for never."""
-    scan_turns: int
-    """Least turns of a loop that carries a recurrence for which it becomes an associative scan; 0 for never."""
+    scan_iterations: int
+    """Least iterations of a loop that carries a recurrence for which it becomes an associative scan; 0 for never."""
     other_order: int
     """Products of numbers in a product of matrices from which another order of a chain avoids it. The result is looked
     at: where it is not finite, the products are made as they were written."""
@@ -90,8 +91,8 @@ class Costs:
     sort_network: int
     """Most elements of rows that are sorted by a network of exchanges, all rows at once; 0 for never."""
     key_ranges: int
-    """Least turns of a loop that reduces what a range of a key selects, each of another range, for which the key is put
-    in the order of the ranges first; 0 for never."""
+    """Least iterations of a loop that reduces what a range of a key selects, each of another range, for which the key
+    is put in the order of the ranges first; 0 for never."""
     banded_solve: int
     """Least side of a tridiagonal system that LAPACK's routine for such solves, not LU; 0 where there is none."""
 
@@ -116,13 +117,13 @@ CPU = Costs(
     stencil_as_convolution=0,        # 3x3: 1.4x to 200x slower
     argmax_as_reductions=1_024,      # rows: 4x (f32), 1.9x (f64)
     gather_as_selects=0,
-    unrolled_turns=4,                # a turn is a jump; unrolled ones fuse
+    unrolled_iterations=4,                # an iteration is a jump; unrolled ones fuse
     unrolled_operations=64,
-    chunk_bytes=0,                   # the loop is native code, and its turns stay in the cache
+    chunk_bytes=0,                   # the loop is native code, and its iterations stay in the cache
     window_elements=1 << 14,         # the native loop looks at nothing outside of the window
     transposed_factor=4,             # (512, 512)' (512, n), f32: 1: 0.2x, 4: 3.9x, 16: 3.1x, 512: 1.3x; f64: 2: 0.9x,
                                      # 4: 1.1x, 16: 1.9x, 512: 2.0x; gradients of weights, (800, 32)' (800, 256): 2.5x
-    scan_turns=0,                    # a scalar recurrence runs in registers: 2 ns a turn
+    scan_iterations=0,                    # a scalar recurrence runs in registers: 2 ns an iteration
     other_order=1 << 20,             # benchmarks/corpus.py, chain_times_vector: 15x; not measured lower
     complex_product=1 << 20,         # c64, c128: 64^3: 1.1x, 1.2x; 128^3: 1.7x, 1.6x; 512^3: 1.4x, 1.7x
     class_sums=1 << 16,              # 20,000 rows of 16, 10 classes: 2.0x, 100: 9.2x, 1000: 137x; of 1: 1.8x, 3.8x, 18x
@@ -158,19 +159,20 @@ GPU = Costs(
     stencil_as_convolution=0,        # 2x2: 0.9x, 3x3: 0.9x, 5x5: 0.8x, 7x7: 1.0x
     argmax_as_reductions=0,          # rows of 256: 65,536: 1.0x, a million: 0.7x, 16 million: 0.9x
     gather_as_selects=0,             # 2 to 16 rows: 1.0x
-    unrolled_turns=16,               # 2: 1.6x, 4: 1.7x, 8: 2.1x, 16: 2.9x
+    unrolled_iterations=16,               # 2: 1.6x, 4: 1.7x, 8: 2.1x, 16: 2.9x
     unrolled_operations=256,
     chunk_bytes=1 << 26,             # the L2 cache (50 MB of H100, 40 of A100) holds most of it
-    window_elements=0,               # a turn is some launches: all elements at once are nothing beside them
+    window_elements=0,               # an iteration is some launches: all elements at once are nothing beside them
     transposed_factor=0,             # 2 to 64 columns: 1.0x to 1.1x
-    scan_turns=32,                   # 32: 5.0x, 256: 31x, 2,048: 110x, 16,384: 790x (a turn of a loop: 20 us)
+    # 32: 5.0x, 256: 31x, 2,048: 110x, 16,384: 790x (an iteration of a loop: 20 us)
+    scan_iterations=32,
     other_order=1 << 32,             # a branch is read by the host: 10 us, in which 67 Tflop/s do 2^28 products
     complex_product=0,               # the library has them
     class_sums=0,                 # not measured: additions to one place wait for each other
     real_transform=0,                # not measured
     toeplitz_as_convolution=0,       # gather and product over convolution: 128: 0.9x, 1,024: 0.4x
     sort_network=12,                 # a million rows of i64, 3: 10x, 6: 5.3x, 12: 3.1x, 16: 1.1x
-    key_ranges=0,                    # turns are kernels that look at all elements
+    key_ranges=0,                    # iterations are kernels that look at all elements
     banded_solve=8,                  # LU over cuSPARSE's routine: 4: 1.2x, 8: 1.6x, 16: 1.3x, 64: 1.3x
 )
 """NVIDIA H100 80GB HBM3, jaxlib 0.11.2, by `reactant calibrate` on 2026-11-26; what has no figure is not measured, but
@@ -196,19 +198,19 @@ TPU = Costs(
     stencil_as_convolution=3,        # taps become a contraction on the matrix unit: 275 Tflop/s (v4) beside 4.3
     argmax_as_reductions=0,
     gather_as_selects=16,            # gathers go element by element; a select is one pass over registers
-    unrolled_turns=8,
+    unrolled_iterations=8,
     unrolled_operations=256,
     chunk_bytes=1 << 26,             # VMEM has 16 to 128 MB; a chunk is far above a launch
     window_elements=0,               # not measured
     transposed_factor=0,             # the compiler chooses layouts
-    scan_turns=32,                   # a turn is a kernel or more of about a microsecond
+    scan_iterations=32,                   # an iteration is a kernel or more of about a microsecond
     other_order=1 << 34,             # not measured
     complex_product=0,               # the library has them
     class_sums=0,                 # not measured
     real_transform=0,                # not measured
     toeplitz_as_convolution=0,       # not measured
     sort_network=0,                  # not measured
-    key_ranges=0,                    # turns are kernels that look at all elements
+    key_ranges=0,                    # iterations are kernels that look at all elements
     banded_solve=0,                  # the routine is LAPACK's, on a CPU
 )
 """Not measured: from the published figures of Cloud TPU (v4: 275 Tflop/s of bf16 on four 128x128 matrix units a core,

@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, is_complex, shape_of
 from reactant.rewrite import Site, rewrite, users, variables
-from reactant.simplify.facts.soundness import finite, finite_columns, if_sound, in_sound_columns
+from reactant.simplify.facts.nan_guards import finite, finite_columns, if_sound, in_sound_columns
 from reactant.simplify.linear.blocks import blocks_of
 from reactant.simplify.linear.factorizations import (
     again,
@@ -128,7 +128,7 @@ def triangle_of_blocks(a, b, t, result):
     halves = [replace(outer, a=first, b=ops.slice(b, (0, 0), (k, columns))).build(),
               replace(outer, a=second, b=ops.slice(b, (k, 0), (n, columns))).build()]
     # what is substituted first is multiplied by the zeros
-    early = 0 if outer.lower == (outer.turn == "N") else 1
+    early = 0 if outer.lower == (outer.trans == "N") else 1
     halves[1 - early] = in_sound_columns(finite_columns(halves[early]), halves[1 - early])
     return ops.concatenate(halves, 0)
 

@@ -19,7 +19,7 @@ from reactant.rewrite import Site, producer, rewrite, users
 from reactant.rewrite.site import captures, operation, readers
 from reactant.simplify.facts.evaluation import content_of
 from reactant.simplify.facts.masks import mask_of, support
-from reactant.simplify.facts.soundness import finite_columns, finite_matrices, in_sound_columns
+from reactant.simplify.facts.nan_guards import finite_columns, finite_matrices, in_sound_columns
 from reactant.simplify.linear.bands import bands_of
 from reactant.simplify.linear.solving import (
     TRSM,
@@ -72,7 +72,7 @@ def _solution(value: ir.Value) -> Solution | None:
     outer = TriangularSolve.of(value)
     inner = None if outer is None else TriangularSolve.of(outer.b)
     if inner is None or not (outer.left and inner.left and inner.lower and inner.unit) or outer.lower or outer.unit \
-            or (outer.turn, inner.turn) != ("N", "N") or users(outer.b) != 1:
+            or (outer.trans, inner.trans) != ("N", "N") or users(outer.b) != 1:
         return None
     factor = _factor(outer.a)
     if factor is None or _factor(inner.a) != factor:
@@ -355,8 +355,8 @@ def solved_by(op: ir.Operation, outer: TriangularSolve, matrix: ir.Value, right:
         return [ops.add(k, 1), order, places]
     _, order, _ = ops.while_([count, order, places], lambda k, *_: ops.compare(k, shape_of(places)[0], "LT"),
                              exchanged)
-    below = replace(outer, a=factors, b=take_rows(right, order), lower=True, unit=True, turn="N", left=True).build()
-    return replace(outer, a=factors, b=below, lower=False, unit=False, turn="N", left=True).build()
+    below = replace(outer, a=factors, b=take_rows(right, order), lower=True, unit=True, trans="N", left=True).build()
+    return replace(outer, a=factors, b=below, lower=False, unit=False, trans="N", left=True).build()
 
 
 def _alone(diagonal: ir.Value, like: ir.Value) -> ir.Value:
@@ -459,7 +459,7 @@ def determinant_of_inverse(site: Site):
     outer = TriangularSolve.of(site.operands[0]) if is_lu(site.op) else None
     inner = None if outer is None else TriangularSolve.of(outer.b)
     if outer is None or inner is None or not (outer.left and inner.left and inner.lower and inner.unit) \
-            or outer.lower or outer.unit or (outer.turn, inner.turn) != ("N", "N"):
+            or outer.lower or outer.unit or (outer.trans, inner.trans) != ("N", "N"):
         return None
     factor, places = _factor(outer.a), one_hot_rows(inner.b)
     if factor is None or places is None or _factor(inner.a) != factor or not depends_on(places, factor) \

@@ -16,13 +16,13 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.attributes import DotDimensions, decode
-from reactant.ir.lapack import LETTERS, TURNS
+from reactant.ir.lapack import LETTERS, TRANSPOSES
 from reactant.ir.types import dtype_of, is_complex, shape_of, size
 from reactant.rewrite import match, once, one_of, producer, rewrite, splat, variables
 from reactant.rewrite.site import Producer, operation
 from reactant.simplify.facts.evaluation import content_of
 from reactant.simplify.facts.masks import mask_of
-from reactant.simplify.facts.soundness import finite_columns, in_sound_columns
+from reactant.simplify.facts.nan_guards import finite_columns, in_sound_columns
 from reactant.simplify.linear.contraction import dot
 from reactant.simplify.linear.structured import as_vector, entries, identity_mask
 from reactant.support.records import dataclass
@@ -45,7 +45,7 @@ class TriangularSolve:
     left: bool
     lower: bool
     unit: bool
-    turn: str
+    trans: str
 
     @staticmethod
     def of(value: ir.Value) -> TriangularSolve | None:
@@ -53,22 +53,22 @@ class TriangularSolve:
         if op is None:
             return None
         if op.name == SOLVE:
-            turn = TURNS[str(decode(op.attributes["transpose_a"]))]
+            trans = TRANSPOSES[str(decode(op.attributes["transpose_a"]))]
             left, lower, unit = (bool(decode(op.attributes[n])) for n in ("left_side", "lower", "unit_diagonal"))
         elif op.name == TRSM and ops.target_of(op)[len("lapack_x"):] == "trsm_ffi":
             told = _told(op.attributes["mhlo.backend_config"])
-            turn, left, lower, unit = told["trans_x"], told["side"] == "L", told["uplo"] == "L", told["diag"] == "U"
+            trans, left, lower, unit = told["trans_x"], told["side"] == "L", told["uplo"] == "L", told["diag"] == "U"
         else:
             return None
-        return TriangularSolve(op, op.operands[0], op.operands[1], left, lower, unit, turn)
+        return TriangularSolve(op, op.operands[0], op.operands[1], left, lower, unit, trans)
 
     def build(self) -> ir.Value:
         """The same solve of the matrices that stand here now."""
         if self.op.name == SOLVE:
-            turn = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[self.turn]
+            trans = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}[self.trans]
             return ops.triangular_solve(self.a, self.b, left_side=self.left, lower=self.lower, unit_diagonal=self.unit,
-                                        transpose_a=turn)
-        told = {"diag": "NU"[self.unit], "side": "RL"[self.left], "trans_x": self.turn, "uplo": "UL"[self.lower]}
+                                        transpose_a=trans)
+        told = {"diag": "NU"[self.unit], "side": "RL"[self.left], "trans_x": self.trans, "uplo": "UL"[self.lower]}
         letter = ir.IntegerType.get_unsigned(8)
         kept = {n: self.op.attributes[n] for n in self.op.attributes if n != "sdy.sharding_rule"}
         kept["mhlo.backend_config"] = ir.DictAttr.get({n: ir.IntegerAttr.get(letter, ord(v)) for n, v in told.items()})
@@ -172,10 +172,10 @@ def solve_with_transpose(a, b, t, result):
     """a solve with the transpose of a matrix = the transposed solve with its other triangle"""
     found = TriangularSolve.of(result)
     made = producer(a)
-    if found is None or found.turn not in FLIPPED or made is None or made.name != "stablehlo.transpose" \
+    if found is None or found.trans not in FLIPPED or made is None or made.name != "stablehlo.transpose" \
             or tuple(made["permutation"]) != swap(len(shape_of(a))):
         return None
-    return replace(found, a=made.operands[0], lower=not found.lower, turn=FLIPPED[found.turn]).build()
+    return replace(found, a=made.operands[0], lower=not found.lower, trans=FLIPPED[found.trans]).build()
 
 
 @rewrite(one_of((TRSM, SOLVE), a, match.multiply(b, splat("c")), template="t"), dtypes="inexact", changes="rounding",
@@ -197,9 +197,9 @@ def solve_of_multiple(a, b, c, t):
 def solve_between_transposes(a, b, p, d, t):
     """transpose(solve(a, transpose(b))) = the solve from the other side"""
     found = TriangularSolve.of(t.op.results[0])
-    if found is None or found.turn not in FLIPPED or tuple(p) != swap(len(p)) or tuple(d) != swap(len(p)):
+    if found is None or found.trans not in FLIPPED or tuple(p) != swap(len(p)) or tuple(d) != swap(len(p)):
         return None
-    return replace(found, b=b, left=not found.left, turn=FLIPPED[found.turn]).build()
+    return replace(found, b=b, left=not found.left, trans=FLIPPED[found.trans]).build()
 
 
 @rewrite(solve(), changes="rounding", assumes="finite",

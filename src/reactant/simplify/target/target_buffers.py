@@ -1,11 +1,10 @@
 """The very last rule: a loop that rewrites a whole array from other places of itself gets two buffers for it.
 
 `d = minimum(d, d[:, k] + d[k, :])` cannot be written over `d`, so XLA makes the new array elsewhere and copies it
-back into the carried place, in every turn. Two turns in one can go there and back, if the array in between has a place
-of its own; it has one when it is carried, too. Nothing would read it, and XLA would drop it; so after the loop one
-element of the result is chosen between the two by a uniform random number in [0, 1) being negative, which it never is,
-but which XLA does not know.
-"""
+back into the carried place, in every iteration. Two iterations in one can go there and back, if the array in between
+has a place of its own; it has one when it is carried, too. Nothing would read it, and XLA would drop it; so after the
+loop one element of the result is chosen between the two by a uniform random number in [0, 1) being negative, which it
+never is, but which XLA does not know. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 IN_PLACE = {f"stablehlo.{n}" for n in ("dynamic_update_slice", "scatter")}
 """Ops that XLA does where their first operand lies."""
-LEAST_TURNS = 8
+LEAST_ITERATIONS = 8
 LEAST_ARRAY = 16
 """How many times the table's least array one is worth two buffers: copies of 1,000 to 2,000 numbers are cheaper than
 what a second buffer takes (the state of an LSTM: 0.97)."""
@@ -41,8 +40,8 @@ def _loop(body: str, trips: int = 9) -> str:
                   _loop(_MIRRORED.replace("160x160", "40x40")).replace("160x160", "40x40")))
 def while_rewrites_with_two_buffers(site: Site):
     """while: d = f(d) = while: t = f(d), d = f(t), with t carried, where f reads d at other places than it writes"""
-    table, turns = costs(), trips(site.op, counters(site.op))
-    if table is None or turns is None or not turns.exact or turns.most < LEAST_TURNS \
+    table, iterations = costs(), trips(site.op, counters(site.op))
+    if table is None or iterations is None or not iterations.exact or iterations.most < LEAST_ITERATIONS \
             or operations_in(site.op) * 2 > table.doubled_operations:
         return None
     rewritten = _rewritten(site, LEAST_ARRAY * table.least_elements)
@@ -58,7 +57,7 @@ def while_rewrites_with_two_buffers(site: Site):
         return [*site.inline(BODY, between), *(between[i] for i in rewritten)]
 
     values: Sequence[ir.Value] = site.operands
-    if turns.most % 2:      # first, so that the counter is where it would be at the end
+    if iterations.most % 2:      # first, so that the counter is where it would be at the end
         values = site.inline(BODY, values)
     results = ops.while_([*values, *(values[i] for i in rewritten)], condition, body)
     never = ops.compare(ops.rng_uniform(0.0, 1.0, ()), 0.0, "LT")
@@ -76,7 +75,7 @@ def _one_element_of_either(never: ir.Value, between: ir.Value, final: ir.Value) 
 
 
 def _rewritten(site: Site, least: int) -> list[int]:
-    """Carried arrays that are made anew in every turn while other places of them are read."""
+    """Carried arrays that are made anew in every iteration while other places of them are read."""
     arguments, returned = site.arguments(BODY), site.returned(BODY)
     return [i for i, (argument, value) in enumerate(zip(arguments, returned, strict=True))
             if size(shape_of(argument)) >= least and value not in arguments and _made_here(value, site)
@@ -98,6 +97,6 @@ def _read_elsewhere(argument: ir.Value) -> bool:
 
 
 def _has_second_buffers(site: Site, least: int) -> bool:
-    """Whether this loop has been given some: big carried arrays that its turns do not read."""
+    """Whether this loop has been given some: big carried arrays that its iterations do not read."""
     return any(size(shape_of(argument)) >= least and not users(argument) and not users(condition)
                for argument, condition in zip(site.arguments(BODY), site.arguments(CONDITION), strict=True))

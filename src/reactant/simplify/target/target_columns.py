@@ -2,10 +2,9 @@
 
     for _ in range(n):  x += h * stack([f(x[:, 0], x[:, 1]), g(x[:, 0], x[:, 1])], axis=1)
 
-walks memory in steps of a row for each column, and its innermost loops have as many turns as there are columns. With a
-carried array of its own each column is walked as it lies, and all of a loop may stay in registers: 256 Lorenz systems
-by 100 steps of Runge and Kutta 116 us, and 16 apart.
-"""
+walks memory in steps of a row for each column, and its innermost loops have as many iterations as there are columns.
+With a carried array of its own each column is walked as it lies, and all of a loop may stay in registers: 256 Lorenz
+systems by 100 steps of Runge and Kutta 116 us, and 16 apart. """
 from __future__ import annotations
 
 from collections.abc import Sequence

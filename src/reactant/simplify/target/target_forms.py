@@ -1,5 +1,5 @@
 """The last stage: diagonals by selects, transforms of real numbers by halves, the place of the greatest element by two
-plain reductions, small tables by selects, and what loops hand on from turn to turn last."""
+plain reductions, small tables by selects, and what loops hand on from iteration to iteration last."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -246,7 +246,8 @@ def gather_of_small_table_is_selects(x, i, d, n, result_shape):
     return total
 
 
-# ---- chains from turn to turn ----------------------------------------------------------------------------------------
+# ---- chains from iteration to iteration
+# ----------------------------------------------------------------------------------------
 
 EITHER_ORDER = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or", "stablehlo.xor",
                 "stablehlo.add", "stablehlo.multiply")
@@ -269,26 +270,27 @@ _LEAST = f"""%f = stablehlo.abs %a : {_V}
                   counted([("%a", "%x", "%b", _V)], _LEAST.replace("minimum", "add"), "%r#1"),
                   lambda a: ops.minimum(ops.minimum(a(4), a(4)), a(4))))
 def what_is_carried_comes_last(x, y, t, result_shape, result_dtype):
-    """min(min(c, x), y) = min(c, min(x, y)) where c is what the turn before has made: one op to wait for, not two"""
+    """min(min(c, x), y) = min(c, min(x, y)) where c is what the iteration before has made: one op to wait for, not
+    two"""
     if costs() is None or t.name in EITHER_ORDER[-2:] and result_dtype.kind not in "iu":
         return None
     for inner, other in ((x, y), (y, x)):
         made = producer(inner)
-        body = None if made is None or made.name != t.name or users(inner) != 1 else _turn(made.op)
+        body = None if made is None or made.name != t.name or users(inner) != 1 else _iteration(made.op)
         for carried, free in (tuple(made.operands), tuple(made.operands)[::-1]) if made and body else ():
             if _waits(carried, body) and not _waits(free, body) and not _waits(other, body):
                 return t.build((carried, t.build((free, other), result_shape)), result_shape)
     return None
 
 
-def _turn(op: ir.Operation) -> ir.Block | None:
-    """The body of the loop in whose every turn an op is done."""
+def _iteration(op: ir.Operation) -> ir.Block | None:
+    """The body of the loop in whose every iteration an op is done."""
     parent = op.parent
     return op.block if parent is not None and parent.operation.name == "stablehlo.while" else None
 
 
 def _waits(value: ir.Value, body: ir.Block, depth: int = FAR) -> bool:
-    """Whether a value in the body of a loop is made of what the turn before has made, other than a counter."""
+    """Whether a value in the body of a loop is made of what the iteration before has made, other than a counter."""
     owner = creation.owner(value)
     if isinstance(owner, ir.Block):
         return owner == body and list(body.arguments).index(value) not in counters(body.owner.operation)

@@ -1,9 +1,8 @@
 """The last stage: loops that hand arrays from one carried value to another, or carry layers that live apart.
 
-`u, before = step(u, before), u` gives each turn's `u` to the next one's `before`. A carried value has a place in
-memory, so XLA copies the array there in every turn. Done twice in one turn of a loop of half as many, each array is
-back where it started from, and nothing is copied.
-"""
+`u, before = step(u, before), u` gives each iteration's `u` to the next one's `before`. A carried value has a place in
+memory, so XLA copies the array there in every iteration. Done twice in one iteration of a loop of half as many, each
+array is back where it started from, and nothing is copied. """
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -39,9 +38,10 @@ _RUN_TIME = _loop([("%a", "%x", "%b"), ("%c", "%y", "%a")], _ROTATE).replace("LT
          counter=(_loop([("%a", "%x", "%b"), ("%c", "%y", "%d")], f"{_ROTATE}\n%d = stablehlo.add %b, %c : {B}"),
                   _loop([("%a", "%x", "%b"), ("%c", "%y", "%a")], _ROTATE).replace("1600xf32", "16xf32")))
 def while_hands_arrays_on(site: Site):
-    """while c: body = while c and c after one turn: body; body, then what is left, if a turn moves big arrays around"""
+    """while c: body = while c and c after one iteration: body; body, then what is left, if an iteration moves big
+    arrays around"""
     table = costs()
-    times = None if table is None else _turns_until_home(site, table.least_elements)
+    times = None if table is None else _iterations_until_home(site, table.least_elements)
     if times is None or operations_in(site.op) * 2 > table.doubled_operations:
         return None
     known = counters(site.op)
@@ -49,18 +49,18 @@ def while_hands_arrays_on(site: Site):
     arguments = site.arguments(CONDITION)
     if any(arguments.index(argument) not in known for argument in decided_by):
         return None
-    turns = trips(site.op, known)
-    exact = turns.most if turns is not None and turns.exact else None
+    iterations = trips(site.op, known)
+    exact = iterations.most if iterations is not None and iterations.exact else None
     if exact is not None and exact < 2 * times:
         return None
     values = _repeated(site, known, times)
     for _ in range(times - 1 if exact is None else exact % times):
-        values = site.inline(BODY, values) if exact is not None else _one_more_turn(site, values)
+        values = site.inline(BODY, values) if exact is not None else _one_more_iteration(site, values)
     return values
 
 
-def _turns_until_home(site: Site, least: int) -> int | None:
-    """After how many turns no big array is handed to another carried value; None where that is 1 or too many."""
+def _iterations_until_home(site: Site, least: int) -> int | None:
+    """After how many iterations no big array is handed to another carried value; None where that is 1 or too many."""
     arguments = site.arguments(BODY)
     number = {argument: i for i, argument in enumerate(arguments)}
     step = {i: number[value] for i, value in enumerate(site.returned(BODY)) if value in number}
@@ -73,18 +73,18 @@ def _turns_until_home(site: Site, least: int) -> int | None:
     return None
 
 
-def _advanced(arguments: Sequence[ir.Value], known: dict[int, Counter], turns: int) -> list[ir.Value]:
-    """The carried values as a condition that reads only counters sees them some turns later."""
-    return [ops.add(argument, known[i].step * turns) if turns and i in known else argument
+def _advanced(arguments: Sequence[ir.Value], known: dict[int, Counter], iterations: int) -> list[ir.Value]:
+    """The carried values as a condition that reads only counters sees them some iterations later."""
+    return [ops.add(argument, known[i].step * iterations) if iterations and i in known else argument
             for i, argument in enumerate(arguments)]
 
 
 def _repeated(site: Site, known: dict[int, Counter], times: int) -> list[ir.Value]:
-    """A loop whose turns are `times` turns of this one each."""
+    """A loop whose iterations are `times` iterations of this one each."""
     def condition(*arguments: ir.Value) -> ir.Value:
         together = site.inline(CONDITION, arguments)[0]
-        for turn in range(1, times):
-            together = ops.and_(together, site.inline(CONDITION, _advanced(arguments, known, turn))[0])
+        for iteration in range(1, times):
+            together = ops.and_(together, site.inline(CONDITION, _advanced(arguments, known, iteration))[0])
         return together
 
     def body(*arguments: ir.Value) -> Sequence[ir.Value]:
@@ -96,8 +96,8 @@ def _repeated(site: Site, known: dict[int, Counter], times: int) -> list[ir.Valu
     return ops.while_(site.operands, condition, body)
 
 
-def _one_more_turn(site: Site, values: list[ir.Value]) -> list[ir.Value]:
-    """One turn, if the condition still holds."""
+def _one_more_iteration(site: Site, values: list[ir.Value]) -> list[ir.Value]:
+    """One iteration, if the condition still holds."""
     return ops.if_(site.inline(CONDITION, values)[0], lambda: site.inline(BODY, values), lambda: values,
                    [value.type for value in values])
 

@@ -12,7 +12,7 @@ from reactant.ir.types import dtype_of, nbytes, real_dtype, shape_of, size
 from reactant.loopnests.calls import product_calls
 from reactant.rewrite import Site, defined_in, one_of, producer, rewrite, variables
 from reactant.rewrite.pattern import Template
-from reactant.simplify.facts.soundness import finite
+from reactant.simplify.facts.nan_guards import finite
 from reactant.simplify.facts.target_costs import costs, may_call
 
 x, y, d, t = variables("x y d t")
@@ -114,7 +114,7 @@ the plain form over that of x' made first, x' y of 6,000 rows by columns of both
 0.9, 256 1.3, 400 0.8; float64 64 1.0, 100 1.4, 128 1.7, 200 1.5, 400 1.5. (y' x)' over x' y, float32: 128 and 40
 2.2, 128 and 100 1.6, 200 and 20 1.6, 100 and 64 0.9, 1024 and 100 2.9."""
 FEW = {4: 32, 8: 16}
-"""By bytes of a number: columns of a factor from which it may pay to turn anything;"""
+"""By bytes of a number: columns of a factor from which it may pay to iteration anything;"""
 LEAST_ROWS, TIMES = 24, 2
 """of float64, those from which it is the factor itself, and how many times as many columns the other one has for it to
 pay from fewer on ((20000, 10)' (20000, 10) 1.0, (50000, 20)' (50000, 20) 0.49, (4000, 64)' (4000, 64) 1.7)."""
@@ -192,7 +192,7 @@ def _way(own: int, columns: int, rows: int, itemsize: int, place: int, matrix: b
 
 def _turned(value: ir.Value, op: ir.Operation | None = None) -> ir.Value:
     """A matrix transposed in memory: XLA would put the transpose into the product before or behind it. Made for an
-    op, it is made once for all turns of loops around that."""
+    op, it is made once for all iterations of loops around that."""
     if op is None:
         return ops.transpose(ops.optimization_barrier(value)[0], (1, 0))
     with _once(value, op):

@@ -1,13 +1,12 @@
-"""Loops that reduce, in each turn, what one range of a key selects: the elements are put in the order of the ranges
-first, and a turn looks at its own alone.
+"""Loops that reduce, in each iteration, what one range of a key selects: the elements are put in the order of the
+ranges first, and an iteration looks at its own alone.
 
     for i in range(n): v[i] = data[(low[i] <= key) & (key < high[i])].mean()
 
 Between two neighbouring ones of all the loop's bounds, no comparison tells keys apart. So each key gets the number of
-the gap it lies in (`codes`), a stable sort by these puts equal ones together, and what a turn selects is a window of
-the result, whether ranges are in order, overlap, or are empty. Within a gap elements keep their order: what is added
-up is what it was, gap by gap. Native loops run over the window alone.
-"""
+the gap it lies in (`codes`), a stable sort by these puts equal ones together, and what an iteration selects is a window
+of the result, whether ranges are in order, overlap, or are empty. Within a gap elements keep their order: what is added
+up is what it was, gap by gap. Native loops run over the window alone. """
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ from reactant.ir.bounds import combined_by
 from reactant.ir.types import dtype_of, is_float, shape_of, size
 from reactant.rewrite import CHANGED, Site, defined_in, rewrite
 from reactant.rewrite.site import operation, uses
-from reactant.simplify.control.loop_lifting import counter_of, turn_number
+from reactant.simplify.control.loop_lifting import counter_of, iteration_number
 from reactant.simplify.facts.contents import is_splat
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.facts.while_loops import BODY, counted
@@ -37,7 +36,7 @@ PLACE = np.dtype(np.int64)
 
 @dataclass(frozen=True)
 class Bound:
-    """A comparison of every element of a key with a number of the turn: `key direction number`."""
+    """A comparison of every element of a key with a number of the iteration: `key direction number`."""
     key: ir.Value
     number: ir.Value
     direction: str
@@ -90,7 +89,8 @@ _CLOSED = _MASK.replace("compare LT", "compare LE")
                         .replace("%low0, dims", "%low1, dims") + _SUM),
                   _loop(_EQUAL.replace("compare EQ", "compare NE") + _SUM)))
 def ranges_of_a_key_are_windows(site: Site):
-    """reductions of what ranges of a key select, a range a turn: of windows of the elements in order of the ranges"""
+    """reductions of what ranges of a key select, a range an iteration: of windows of the elements in order of the
+    ranges"""
     table = costs()
     if table is None or not table.key_ranges:
         return None
@@ -98,7 +98,7 @@ def ranges_of_a_key_are_windows(site: Site):
     if found is None:
         return None
     plan = Plan.of(site.op)
-    if plan is None or not plan.turns.exact or plan.count < table.key_ranges:
+    if plan is None or not plan.iterations.exact or plan.count < table.key_ranges:
         return None
     counts = {a for a, i in plan.number.items() if isinstance(plan.roles[i], Count)}
     numbers = [found.low.number, found.high.number]
@@ -208,7 +208,7 @@ def _may_be_ordered(value: ir.Value, site: Site, found: Range, known: dict[ir.Va
 # ---- building ------------------------------------------------------------------------------------------------------
 
 def _sorted(found: Range, lows: ir.Value, highs: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """The elements' places in the order of the ranges; where each turn's begin and end there."""
+    """The elements' places in the order of the ranges; where each iteration's begin and end there."""
     key, count = found.low.key, shape_of(lows)[0]
     same = found.low is found.high
     numbers = lows if same else ops.concatenate([lows, highs], 0)
@@ -276,8 +276,8 @@ def _in_windows(site: Site, plan: Plan, found: Range, results: Sequence[ir.Opera
     for op in results:
         mapping = dict(made)
         with ir.InsertionPoint(op):
-            turn = turn_number(plan, plan.arguments[role.index], role)
-            low, high = (ops.minimum(ops.maximum(ops.reshape(ops.dynamic_slice(v, [turn], (1,)), ()), 0), length)
+            iteration = iteration_number(plan, plan.arguments[role.index], role)
+            low, high = (ops.minimum(ops.maximum(ops.reshape(ops.dynamic_slice(v, [iteration], (1,)), ()), 0), length)
                          for v in ends)
             high = ops.maximum(low, high)
             places = ops.iota(shape, PLACE, 0)

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.rewrite import producer, rewrite, variables
-from reactant.simplify.facts.soundness import finite
+from reactant.simplify.facts.nan_guards import finite
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.linear.reduction import is_neutral, reduced
 

@@ -213,7 +213,7 @@ float32, 13 together: 0.94 of the time of both; [1, -2, 1] 8 times on 4 million,
 1024 x 1024 as two of 13: 2.5, since XLA computes a stencil of a stencil element by element."""
 
 
-def _in_turn(a, first, second, shape=(60, 70), dtype="float64", again=False):
+def _in_iteration(a, first, second, shape=(60, 70), dtype="float64", again=False):
     """One combination of slices of another one, for examples."""
     def combined(value: ir.Value, terms: Sequence[tuple[float, int, int]]) -> ir.Value:
         extents, total = [n - 2 for n in shape_of(value)], None
@@ -228,17 +228,18 @@ def _in_turn(a, first, second, shape=(60, 70), dtype="float64", again=False):
 
 
 @rewrite("stablehlo.add", **LOOSE,
-         example=(lambda a: _in_turn(a, _LAPLACE, _LAPLACE), lambda a: _in_turn(a, _LAPLACE[:3], _LAPLACE[:3])),
-         counter=(lambda a: _in_turn(a, _LAPLACE, _LAPLACE, again=True),
-                  lambda a: _in_turn(a, _LAPLACE, _LAPLACE, (9, 9)),
-                  lambda a: _in_turn(a, *2 * [[(3.0 + i * j, i, j) for i in range(3) for j in range(3)][:8]])))
+         example=(lambda a: _in_iteration(a, _LAPLACE, _LAPLACE),
+                  lambda a: _in_iteration(a, _LAPLACE[:3], _LAPLACE[:3])),
+         counter=(lambda a: _in_iteration(a, _LAPLACE, _LAPLACE, again=True),
+                  lambda a: _in_iteration(a, _LAPLACE, _LAPLACE, (9, 9)),
+                  lambda a: _in_iteration(a, *2 * [[(3.0 + i * j, i, j) for i in range(3) for j in range(3)][:8]])))
 def sum_of_sums_of_slices(site: Site):
     """a v[i:] + b v[j:] + ... for v = c x[k:] + d x[l:] + ... = ac x[i + k:] + ..."""
     return _composed(site)
 
 
 @rewrite("stablehlo.subtract", **LOOSE,
-         example=lambda a: ops.subtract(ops.slice(v := _in_turn(a, _LAPLACE[:2], _LAPLACE[:2]), (0, 0), (55, 60)),
+         example=lambda a: ops.subtract(ops.slice(v := _in_iteration(a, _LAPLACE[:2], _LAPLACE[:2]), (0, 0), (55, 60)),
                                         ops.slice(v, (1, 3), (56, 63))),
          counter=lambda a: ops.subtract(a(50, 50), a(50, 50)))
 def difference_of_sums_of_slices(site: Site):

@@ -18,7 +18,7 @@ from reactant.rewrite import Site, match, once, one_of, rewrite, splat, users, v
 from reactant.rewrite.pattern import Template
 from reactant.rewrite.site import operation
 from reactant.simplify.facts.contractions import free_dimensions
-from reactant.simplify.facts.soundness import finite, finite_columns, in_sound_columns
+from reactant.simplify.facts.nan_guards import finite, finite_columns, in_sound_columns
 from reactant.simplify.facts.target_costs import costs
 from reactant.simplify.linear.bands import Banded, bands_of, diagonals
 from reactant.simplify.linear.block_systems import system

@@ -1,4 +1,4 @@
-"""New arrays of a size that only the run knows, against NumPy."""
+"""New arrays of a size only known at run time, against NumPy."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Slices whose step only the run knows."""
+"""Slices whose step is only known at run time."""
 import numpy as np
 import pytest
 

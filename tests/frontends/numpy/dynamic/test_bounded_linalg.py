@@ -1,4 +1,4 @@
-"""`numpy.linalg` of matrices whose size only the run knows."""
+"""`numpy.linalg` of matrices whose size is only known at run time."""
 import numpy as np
 import pytest
 

@@ -16,8 +16,8 @@ from jaxlib.mlir import ir
 from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.arrays import memory_order, value_facts
 from reactant.frontends.arrays import storage as st
-from reactant.frontends.arrays.aliases import MovedTogether
 from reactant.frontends.arrays.promotion import MOST_DIMENSIONS, NO_NUMBER
+from reactant.frontends.arrays.storage_aliasing import MovedTogether
 from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.session.dispatch import meaning, means

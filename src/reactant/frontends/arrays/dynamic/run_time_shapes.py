@@ -1,4 +1,4 @@
-"""Sizes of new arrays that only the run knows: `np.zeros(len(found))`, `np.eye(k)`, `rng.random(k)`.
+"""Sizes of new arrays known only at run time: `np.zeros(len(found))`, `np.eye(k)`, `rng.random(k)`.
 
 The frame of such an array is as large as it can become; a bound for that has to be known while tracing.
 """
@@ -37,13 +37,13 @@ class SizedShape:
 
 
 def of_run(size: object) -> bool:
-    """Whether only the run knows this integer."""
+    """Whether this integer is known only at run time."""
     return type(size) is Tensor and not size.shape and size.dtype.kind in "iu" and not size.is_concrete() \
         and ops.constant_value(size.value()) is None
 
 
 def sized(shape: object) -> SizedShape | None:
-    """A shape with sizes that only the run knows, else None."""
+    """A shape with sizes known only at run time, else None."""
     sizes = shape if type(shape) in (tuple, list) else (shape,)
     if not any(map(of_run, sizes)):     # type: ignore[call-overload]
         return None

@@ -1,4 +1,4 @@
-"""Slices whose step the run knows, and we know to be positive: `s[i * i::i] = False` in a loop over i.
+"""Slices whose step is known at run time, and we know to be positive: `s[i * i::i] = False` in a loop over i.
 
 Reading one gathers as many elements as there can be. Writing one value to all is a loop over the elements there are,
 as in C: a mask, or a scatter, would work on all elements of the dimension.

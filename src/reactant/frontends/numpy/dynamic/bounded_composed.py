@@ -42,7 +42,7 @@ def _operand(x: Any) -> Any:
 
 
 def _length(a: Any, d: int) -> Any:
-    """As a number of Python's, which the run may know alone."""
+    """As a number of Python's perhaps known only at run time."""
     return a.shape[d]
 
 

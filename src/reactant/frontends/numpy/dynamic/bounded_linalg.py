@@ -1,4 +1,4 @@
-"""`numpy.linalg` on matrices whose size only the run knows, such as `H[:k, :k]`.
+"""`numpy.linalg` on matrices whose size is only known at run time, such as `H[:k, :k]`.
 
 They are the leading block of a matrix of static size. The rest of it is an identity, zeros, or a diagonal beyond all
 eigenvalues: what that adds to a result is known, and lies outside of the result's extents.

@@ -73,8 +73,9 @@ def squeeze(a: Bounded, axis: Any = None) -> Any:
     would take away, this raises at run time."""
     asked = range(a.ndim) if axis is None else [axis_in(d, a.ndim) for d in (axis if type(axis) is tuple else (axis,))]
     gone = [d for d in asked if a.extents[d] is None and a.frame.shape[d] == 1]
-    depends = Reason("numpy.squeeze of an array whose run-time length is 1: how many dimensions it has depends on the "
-                     "run.", "Name the dimensions that are known: np.squeeze(x, axis=...).", "array-of-run-time-size")
+    depends = Reason("numpy.squeeze of an array whose run-time length is 1: how many dimensions it has depends on "
+                     "run-time values.", "Name the dimensions that are known: np.squeeze(x, "
+                                         "axis=...).", "array-of-run-time-size")
     for d in asked:
         if axis is not None and d not in gone:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one") \
@@ -139,7 +140,7 @@ def argwhere(a: Bounded) -> Any:
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Bounded:
     """Each element as often as one known number says."""
     if not is_partial(a) or type(repeats) is not int or repeats < 0:
-        raise UnsupportedError("np.repeat by counts of the run: they decide the size of the result.",
+        raise UnsupportedError("np.repeat by run-time counts: they decide the size of the result.",
                                hint="Give one number that is known while tracing.", code="size-decided-at-run-time")
     a, d = (flattened(a), 0) if axis is None else (a, axis_in(axis, a.ndim))
     extents, extent = list(a.extents), a.extents[d]
