@@ -59,18 +59,20 @@ def leaves(args, kwargs):
 
 
 def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool, untouched: frozenset[int] | None = frozenset(),
-            unloaded: Mapping[int, frozenset[str]] | None = None, needed: Set[int] = frozenset()) -> Matcher | None:
+            unloaded: Mapping[int, frozenset[str]] | None = None, needed: Set[int] = frozenset(),
+            by_xla: bool = False) -> Matcher | None:
     """Compares calls with a signature; None where only signing tells.
 
     positional, keyword: the nodes of `signature.Flattener`; device: jax's default device. x64: whether jax's 64 bits
     are on. untouched: numbers of leaves that may be any array; None: nothing is known of what the program depends on.
     unloaded: names of attributes that may be anything, by the number of their object, but for those with leaves in
     `needed`. A call that matches is one of the same signature, but for those; leaves of such attributes are None.
+    by_xla: shapes and dtypes of device arrays are not compared, since the call of an executable does that in C++.
     """
     if untouched is None:
         return None
     nodes = [*positional, *(node for _, node in keyword)]
-    writer = _Writer(device, x64, untouched, left_out(nodes, unloaded, untouched, needed) if unloaded else {})
+    writer = _Writer(device, x64, untouched, left_out(nodes, unloaded, untouched, needed) if unloaded else {}, by_xla)
     try:
         return writer.matcher(positional, keyword)
     except _OnlySigned:
@@ -84,8 +86,9 @@ class _OnlySigned(Exception):
 class _Writer:
     """Writes the comparison down: conditions in the order in which they may be asked, and what the leaves are."""
 
-    def __init__(self, device: Any, x64: bool, untouched: frozenset[int], left_out: Mapping[int, Set[str]]):
-        self.untouched, self.left_out = untouched, left_out
+    def __init__(self, device: Any, x64: bool, untouched: frozenset[int], left_out: Mapping[int, Set[str]],
+                 by_xla: bool):
+        self.untouched, self.left_out, self.by_xla = untouched, left_out, by_xla
         self.known: dict[str, Any] = {"config": jax.config, "device": device, "x64": x64}
         self.checks: list[str] = []
         self.leaves: list[tuple[str, int | None]] = []      # a name, or a place in the list of that name
@@ -176,6 +179,10 @@ class _Writer:
 
     def array(self, x: str, node: tuple) -> None:
         given = node[2]
+        if self.by_xla and node[0] == "device":
+            if node[3]:
+                self.require(f"{x}._layout is None and {x}._storage.rests is None")
+            return
         if node[0] == "device":
             kind = "device" if node[3] else "jax"
             if node[4] is not None:

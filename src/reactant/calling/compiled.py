@@ -13,6 +13,7 @@ from reactant.calling import jax_derivatives
 from reactant.calling import signature as sig
 from reactant.calling.call_cache import Matcher, is_laid, is_plain, matcher
 from reactant.calling.delivery import leaf_of, recipe_of
+from reactant.calling.device_calls import device_call, is_for
 from reactant.calling.traced import Result
 from reactant.errors import OverlapError, ReactantError
 from reactant.frontends.arrays.promotion import ARRAY
@@ -68,6 +69,9 @@ class Compiled:
         self.matches: Matcher | None = None     # tells calls of this signature
         self._as_given: Callable[[list], list[np.ndarray]] | None = None
         """The program for leaves of such a call, where those that it reads are compared as far as it needs."""
+        self.on_device_at_once: Callable[[tuple, dict], Any] | None = None
+        """All of a call with device arrays, once one has run; gives `NotImplemented` for one of another signature."""
+        self._key_on_device: tuple | None = None        # the signature, until there is that
         self._concerned = 0             # how many arrays may overlap one that it writes
         self.passing = any(isinstance(array, jax.core.Tracer) for array in self._traced.captured)
         """Whether the program reads what JAX is tracing around this call, and so is for this call only."""
@@ -82,6 +86,9 @@ class Compiled:
         if self._read is not None and not self.lowered.on_device:
             unloaded, needed = t.unloaded, needed | self._read
         self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
+        if self._simple_on_device and not self.passing and not self.lowered.ours and self.lowered.placement is None \
+                and is_for(key, t, self.executable):
+            self._key_on_device = key
         if self.matches is not None:
             self._take_as_given([leaf for node in (*positional, *(node for _, node in keyword))
                                  for leaf in sig.leaf_nodes(node)])
@@ -206,6 +213,9 @@ class Compiled:
         if self.lowered.placement is None:
             given = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in given]
         results: list[Any] = self.executable.on_device(given)
+        if (key := self._key_on_device) is not None and (run := self.executable.at_once) is not None:
+            self._key_on_device = None
+            self.on_device_at_once = device_call(key, self._traced, run, self._passed, self._recipe)
         return self._deliver(self._held(results, leaves), leaves, args, kwargs)
 
     def _held(self, results: list, leaves: list) -> list:

@@ -99,6 +99,9 @@ class Jitted(LikeFunction):
             from reactant.frontends.session import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
         entry = self._latest
+        if entry is not None and entry.on_device_at_once is not None \
+                and (result := entry.on_device_at_once(args, kwargs)) is not NotImplemented:
+            return result
         leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
         if leaves is None or entry is None:
             if (found := self._by_jax(args, kwargs)) is not None:

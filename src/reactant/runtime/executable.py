@@ -132,6 +132,11 @@ class Executable:
         return self._body.outputs
 
     @property
+    def at_once(self) -> Callable[..., list[jax.Array]] | None:
+        """XLA's own call of the device way, for arrays on its device, in 64 bits; None before it has run."""
+        return self._run_device
+
+    @property
     def compile_seconds(self) -> float:
         """Seconds spent in lowering and XLA so far."""
         programs = [*self._forms.programs, self._device_program, self.directly]
