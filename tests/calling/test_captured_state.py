@@ -167,7 +167,7 @@ def of_texts_inside(x):
     (of_texts, r"LOG\[0\]", r"LOG.append"), (of_texts_inside, r"LAST\['x'\]", r"LAST\[.x.\] ="),
     (through_another, r"STATE\['sum'\]", r'STATE\["sum"\] = STATE'), (of_global, "TOTAL", "TOTAL = TOTAL")])
 def test_the_error_names_the_line_of_the_change(function, name, line):
-    with pytest.raises(reactant.ConstantWriteError, match=f"(?s)gives '{name}'.*test_outer_state.py.*{line}"):
+    with pytest.raises(reactant.ConstantWriteError, match=f"(?s)gives '{name}'.*test_captured_state.py.*{line}"):
         reactant.jit(function)(X)
     assert Totals.total == 0.0 and not LOG and not LAST
 
@@ -280,7 +280,7 @@ def test_iterators_from_outside_would_advance_once(make):
     for function, args in [(lambda x: x * next(outside), (X,)), (lambda x: [x * v for v in outside][0], (X,)),
                            (lambda x, it: x * next(it), (X, outside)),
                            (lambda x: list(zip(x, outside, strict=False)), (X,))]:
-        with pytest.raises(reactant.UnsupportedError, match="(?s)once, while it is compiled.*test_outer_state.py"):
+        with pytest.raises(reactant.UnsupportedError, match="(?s)once, while it is compiled.*test_captured_state.py"):
             reactant.jit(function)(*args)
     assert next(outside) == next(make())
 

@@ -214,7 +214,7 @@ def test_a_name_that_no_iteration_reads():
 def test_other_ways_to_reach_the_arrays_are_noticed(program):
     """Few iterations are unrolled; a loop is refused."""
     agree(program, [(*arguments(), n) for n in (0, 3, 6)])
-    with pytest.raises(reactant.ReactantError, match=f"test_rotations.py:.*in {program.__name__}"):
+    with pytest.raises(reactant.ReactantError, match=f"test_carried_permutations.py:.*in {program.__name__}"):
         reactant.jit(program, max_unroll=3, unroll_limit=0)(*arguments(), 40)
 
 

@@ -100,7 +100,7 @@ REFUSED = (list_with_another_name, dict_with_another_name, object_with_another_n
 
 @pytest.mark.parametrize("function", REFUSED)
 def test_a_change_that_another_name_may_see_is_refused(function):
-    with pytest.raises(reactant.ControlFlowError, match="only run-time values decide which one it is"):
+    with pytest.raises(reactant.ControlFlowError, match="only run-time values tell which one it is"):
         reactant.jit(function)(np.arange(3.0), np.array([1.0, -1.0, 1.0]))
 
 
@@ -520,7 +520,7 @@ def slot_with_another_name(x, c):
 
 
 def test_what_slots_hold_is_known_by_another_name():
-    with pytest.raises(ControlFlowError, match="only run-time values decide which one it is"):
+    with pytest.raises(ControlFlowError, match="only run-time values tell which one it is"):
         reactant.jit(slot_with_another_name)(np.ones(3), np.ones(3))
 
 

@@ -320,7 +320,7 @@ def test_what_is_seen_afterwards_is_right_or_refused(function):
         try:
             found = compiled(x.copy(), limit)
         except reactant.ReactantError as error:
-            assert "test_leaving.py" in str(error)
+            assert "test_exit_liveness.py" in str(error)
             return
         same(found, function(x.copy(), limit))
 

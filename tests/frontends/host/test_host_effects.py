@@ -25,7 +25,7 @@ OUTSIDE = random.Random(3)
     lambda x: x[random.randrange(3)], lambda x: x * random.Random().random(), lambda x: random.shuffle(x),
     lambda x: random.seed(3), lambda x: x * random.SystemRandom().random(), lambda x: x * os.urandom(1)[0]])
 def test_numbers_from_elsewhere_are_refused(draw):
-    with pytest.raises(UnsupportedError, match=r"(?s)same numbers.*test_outside_world.py.*default_rng\(seed\)"):
+    with pytest.raises(UnsupportedError, match=r"(?s)same numbers.*test_host_effects.py.*default_rng\(seed\)"):
         reactant.jit(draw)(X.copy())
 
 
@@ -73,7 +73,7 @@ def set_variable(x):
     lambda x: np.float64(f"{x[0]:.2f}"), lambda x: complex(str(x[0]))])
 def test_what_takes_values_apart_is_refused(take):
     """Marks of values were handed on."""
-    with pytest.raises(ConcreteValueNeeded, match="(?s)only known at run time.*test_outside_world.py"):
+    with pytest.raises(ConcreteValueNeeded, match="(?s)only known at run time.*test_host_effects.py"):
         reactant.jit(take)(X)
     assert "REACTANT_TEST" not in os.environ
 
