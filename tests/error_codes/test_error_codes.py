@@ -1,5 +1,6 @@
 """The table of codes: complete, up to date on its page, and its examples do what they say."""
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -13,54 +14,65 @@ from reactant.errors import ReactantError
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "reactant"
-TREES = {path: ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
 SLUG = re.compile(r"[a-z]+(-[a-z]+)+")
 
 
-def error_classes():
-    """Name of a class of errors -> (its bases, its own code)."""
-    found = {}
-    for tree in TREES.values():
-        for node in ast.walk(tree):
+def name_of(function):
+    """What is called, without what it is an attribute of."""
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+@functools.cache
+def read():
+    """The classes, name -> (bases, own code), and the calls, (line, name, arguments, named arguments), of which the
+    constants alone are told: with all trees in memory the collector takes longer than reading them."""
+    classes, calls = {}, []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
                 own = next((s.value.value for s in node.body if isinstance(s, ast.Assign)
                             and ast.unparse(s.targets[0]) == "code"), None)
-                found.setdefault(node.name, ([ast.unparse(base).split(".")[-1] for base in node.bases], own))
+                classes.setdefault(node.name, ([name_of(base) for base in node.bases], own))
+            elif isinstance(node, ast.Call):
+                calls.append((f"{path}:{node.lineno}", name_of(node.func),
+                              [each.value if isinstance(each, ast.Constant) else None
+                               for each in node.args],
+                              {each.arg: each.value.value if isinstance(each.value, ast.Constant) else None
+                               for each in node.keywords}))
+    return classes, calls
+
+
+@functools.cache
+def error_classes():
+    """Name of a class of errors -> (its bases, its own code)."""
+    found, _ = read()
     names = {"ReactantError"}
     while more := {name for name, (bases, _) in found.items() if names & set(bases)} - names:
         names |= more
     return {name: found[name] for name in names}
 
 
-CLASSES = error_classes()
-
-
 def code_of(name):
     """The code that all errors of a class have."""
-    bases, own = CLASSES[name]
-    return own or next(filter(None, (code_of(base) for base in bases if base in CLASSES)), None)
+    classes = error_classes()
+    bases, own = classes[name]
+    return own or next(filter(None, (code_of(base) for base in bases if base in classes)), None)
 
 
 def raised():
-    """Codes that are raised somewhere, and the places that raise without one."""
+    """Codes that are raised somewhere, and the lines that raise without one."""
     codes, without = set(), []
-    for path, tree in TREES.items():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Call):
-                continue
-            name = ast.unparse(node.func).split(".")[-1]
-            given = {k.arg: k.value for k in node.keywords}
-            if name == "Reason" and len(node.args) == 3 and isinstance(node.args[2], ast.Constant):
-                codes.add(node.args[2].value)
-            if isinstance(given.get("code"), ast.Constant) and given["code"].value is not None:
-                codes.add(given["code"].value)
-            elif name.endswith("error") and isinstance(node.args[-1] if node.args else None, ast.Constant) \
-                    and SLUG.fullmatch(str(node.args[-1].value)):
-                codes.add(node.args[-1].value)
-            elif name in CLASSES and "code" not in given:
-                if code_of(name) is None:
-                    without.append(f"{path}:{node.lineno}")
-                codes.add(code_of(name))
+    for line, name, arguments, given in read()[1]:
+        if name == "Reason" and len(arguments) == 3:
+            codes.add(arguments[2])
+        if given.get("code") is not None:
+            codes.add(given["code"])
+        elif name.endswith("error") and arguments and SLUG.fullmatch(str(arguments[-1])):
+            codes.add(arguments[-1])
+        elif name in error_classes() and "code" not in given:
+            if code_of(name) is None:
+                without.append(line)
+            codes.add(code_of(name))
     return codes - {None}, without
 
 
