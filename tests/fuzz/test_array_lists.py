@@ -32,7 +32,7 @@ def compare(seed: int, directory) -> str:
 
 
 def test_random_programs(tmp_path):
-    assert [compare(seed, tmp_path) for seed in range(24)].count("equal") >= 12
+    assert [compare(seed, tmp_path) for seed in range(8)].count("equal") >= 4
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ def check(seed, simplified, dtype=None):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("simplified", [False, True])
 def test_array_loops(simplified):
     assert sum(check(seed, simplified) for seed in range(9)) > 4

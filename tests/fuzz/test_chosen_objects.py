@@ -32,7 +32,7 @@ def compare(seed: int, directory) -> str:
 
 
 def test_random_programs(tmp_path):
-    assert [compare(seed, tmp_path) for seed in range(5)].count("equal") >= 2
+    assert [compare(seed, tmp_path) for seed in range(2)].count("equal") >= 1
 
 
 @pytest.mark.slow

@@ -42,6 +42,7 @@ def compare(seed: int, directory) -> None:
             np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-8, err_msg=text)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed, tmp_path):
     compare(seed, tmp_path)

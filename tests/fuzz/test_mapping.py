@@ -203,7 +203,7 @@ def check_program(program: Program, seed: int) -> str:
 
 
 @given(programs(statements=6), st.integers(0, 99))
-@settings(max_examples=8, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=4, deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_programs(program, seed):
     check_program(program, seed)
 
@@ -261,7 +261,7 @@ def check_derivative(source: str, seed: int, n: int) -> str:
 
 
 @given(differentiable.programs(), st.integers(0, 99), st.sampled_from((0, 1, 3, 9)))
-@settings(max_examples=6, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=2, deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_derivatives(source, seed, n):
     check_derivative(source, seed, n)
 

@@ -37,6 +37,7 @@ def compare(seed: int, directory) -> None:
         np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-8, err_msg=text)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("seed", [3, 10, 14, 20, 70])
 def test_random_programs(seed, tmp_path):
     compare(seed, tmp_path)

@@ -49,13 +49,13 @@ def rounding_decides(program: Program) -> bool:
 
 
 @given(programs(control=False))
-@settings(max_examples=120, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=30, deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_straight_line_programs(program):
     agree(program)
 
 
 @given(programs(statements=5))
-@settings(max_examples=80, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=20, deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_programs_with_control_flow(program):
     agree(program)
 

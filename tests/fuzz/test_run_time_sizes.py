@@ -51,10 +51,12 @@ def loops(seed, folder):
     return compare(run_time_loops.Program(seed).source(), f"loops_{seed}", (8, 8), ((3,), (6,)), folder)
 
 
+@pytest.mark.slow
 def test_parts_of_run_time_size(tmp_path):
     assert sum(vectors(seed, tmp_path) for seed in range(25)) >= 8
 
 
+@pytest.mark.slow
 def test_parts_of_matrices(tmp_path):
     assert sum(matrices(seed, tmp_path) for seed in range(7)) >= 5
 

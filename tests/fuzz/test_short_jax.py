@@ -96,7 +96,7 @@ def outcomes(seeds, directory):
 
 
 def test_random_programs(tmp_path):
-    assert outcomes(range(20), tmp_path).count("equal") >= 16
+    assert outcomes(range(5), tmp_path).count("equal") >= 4
 
 
 @pytest.mark.slow

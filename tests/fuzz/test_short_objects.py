@@ -68,7 +68,7 @@ def compare(seed: int, directory) -> str:
 
 
 def test_random_programs(tmp_path):
-    assert [compare(seed, tmp_path) for seed in range(40)].count("equal") >= 20
+    assert [compare(seed, tmp_path) for seed in range(10)].count("equal") >= 5
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def compare(seed: int, directory, **options) -> None:
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-7, err_msg=text)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(16))
 def test_random_programs(seed, tmp_path):
     compare(seed, tmp_path)

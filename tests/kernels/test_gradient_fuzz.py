@@ -87,7 +87,7 @@ def check(program: Program, folder) -> str:
 
 @pytest.mark.parametrize("language", ["numba", "cuda"])
 def test_random_programs(language, tmp_path):
-    found = [check(random_program(seed, language), tmp_path) for seed in range(2)]
+    found = [check(random_program(seed, language), tmp_path) for seed in range(1)]
     assert "refused" not in found
 
 

@@ -23,7 +23,7 @@ def compare(seeds, folder):
 
 
 def test_random_nests(tmp_path):
-    compare([0, 1003], tmp_path)
+    compare([0], tmp_path)
 
 
 @pytest.mark.slow
