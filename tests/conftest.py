@@ -20,8 +20,8 @@ MOST_MAPS = 20_000
 """Linux gives a process 65,530; every program has several, and JAX, which the tests compare with, keeps all of its."""
 
 
-LONG, LONGER = 6, 10
-"""Tables of so many rows are sampled by two, and by four, where no mark says otherwise."""
+MOST = 12
+"""Of a table without a mark of its own about two rows are run after the first one, of long ones one in so many."""
 
 
 def pytest_addoption(parser):
@@ -51,13 +51,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def sample(items):
-    """Of what is `sampled(n)`, about every n-th row is run each time; the others are slow. Which ones depends on their
-    names alone: in products of tables, one that is fixed would meet but some of the others."""
+    """Of what is `sampled(n)`, the first row and about every n-th are run each time; the others are slow. Which ones
+    depends on their names alone: in products of tables, one that is fixed would meet but some of the others."""
     tables = [item.nodeid.partition("[")[0] for item in items]
     rows, met = Counter(tables), set()
     for item, table in zip(items, tables, strict=True):
         mark = item.get_closest_marker("sampled")
-        every = mark.args[0] if mark else 4 if rows[table] >= LONGER else 2 if rows[table] >= LONG else 1
+        every = mark.args[0] if mark else min(MOST, max(1, rows[table] // 2))
         if table in met and zlib.crc32(item.name.encode()) % every and not item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.slow)
         met.add(table)

@@ -69,6 +69,7 @@ def test_the_environment_iterations_it_off(stored, monkeypatch):
     assert target_costs.costs() == target_costs.CPU
 
 
+@pytest.mark.slow
 def test_the_command(stored, monkeypatch, capsys):
     def few():
         yield from list(calibration._small_products())[:2]

@@ -152,6 +152,7 @@ def diffusion(u, c):
         u[1:-1] += c * (u[2:] - 2 * u[1:-1] + u[:-2])
 
 
+@pytest.mark.slow
 def test_functions_that_write_have_final_contents_as_outputs():
     u = X.copy()
     assert reactant.check_derivatives(diffusion, u, 0.1)

@@ -105,7 +105,7 @@ def whiles(function, arguments, **options):
     return reactant.jit(function, **options).lower(*arguments).operations().get("stablehlo.while", 0)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function, arguments", PROGRAMS, ids=lambda p: getattr(p, "__name__", ""))
 def test_scans(function, arguments):
     assert whiles(function, arguments, **LOOSE) == 0

@@ -133,7 +133,7 @@ def element(array, dimension, number):
     return array if dimension is None else np.take(array, number, dimension)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", ROWS)
 def test_row(name):
     function, arguments, dimensions = ROWS[name]

@@ -180,6 +180,7 @@ def test_results_are_what_the_function_returns(function):
             np.testing.assert_array_equal(getattr(one, "array", one), getattr(other, "array", other))
 
 
+@pytest.mark.slow
 def test_arrays_that_lie_in_another_order():
     """Go to native code as they are, and only those that lie so, are aligned and may be written."""
     def function(x, y, k):

@@ -81,12 +81,14 @@ DERIVATIVES = {
 }
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", DERIVATIVES)
 def test_jax_derivatives_of_numpy_functions(name):
     expected, got = (DERIVATIVES[name](f, CURVE_AT, CURVE_SCALE) for f in (same_curve, curve))
     jax.tree_util.tree_map(lambda a, b: np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5), expected, got)
 
 
+@pytest.mark.slow
 def test_jax_derivatives_of_complex_and_mixed_functions(x64):
     def formula(z, n):
         return z * (2j + 1) * z.conj() ** 2 + z, n + 1
@@ -99,6 +101,7 @@ def test_jax_derivatives_of_complex_and_mixed_functions(x64):
                                derivative(ours))
 
 
+@pytest.mark.slow
 def test_jax_derivatives_at_python_numbers(x64):
     cube = reactant.jit(lambda x: np.power(x, 3))
     for derivative in (jax.grad(cube), jax.jit(jax.grad(cube)), jax.jacfwd(cube),
@@ -136,6 +139,7 @@ def product(matrix, vector):
     return out
 
 
+@pytest.mark.slow
 def test_jax_transposes_of_linear_functions():
     b = jnp.arange(1.0, 4)
     np.testing.assert_allclose(jax.linear_transpose(lambda v: product(S, v), b)(b)[0], S.T @ b, rtol=1e-6)
@@ -157,6 +161,7 @@ def test_vmap_has_no_loop():
     assert "stablehlo.while" not in text and "stablehlo.dot_general" in text
 
 
+@pytest.mark.slow
 def test_numbers_of_jax_are_numbers():
     """Kernels take them as such, and they may be bound anew in place: as JAX's arrays do not change, nobody sees it."""
     cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
@@ -182,6 +187,7 @@ def test_numbers_of_jax_are_numbers():
     assert f(jnp.asarray(2.0), x) == 15 and jax.vmap(f, (0, None))(jnp.arange(2.0), x).tolist() == [5, 10]
 
 
+@pytest.mark.slow
 def test_inside_shard_map():
     """What differs along an axis of the mesh has a type of its own, and what does not, a sum of cotangents."""
     def ours(x, w):

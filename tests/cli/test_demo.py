@@ -8,6 +8,7 @@ from reactant.__main__ import main
 pytest.importorskip("skimage")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "picture"), [
     (["--size", "24"], "denoised.png"),
     (["tv", "--size", "16", "--output", "elsewhere.png"], "elsewhere.png"),
@@ -25,6 +26,7 @@ def test_tv(tmp_path, monkeypatch, capsys, arguments, picture):
     assert [file.name for file in tmp_path.iterdir()] == [picture]
 
 
+@pytest.mark.slow
 def test_tv_agrees_and_has_fewer_operations(tmp_path):
     from rich.console import Console
 
@@ -38,6 +40,7 @@ def test_tv_agrees_and_has_fewer_operations(tmp_path):
     assert np.abs(comparison.compiled_outcome.result - noisy).max() > 0.01
 
 
+@pytest.mark.slow
 def test_heat_is_a_loop_whatever_its_length(tmp_path):
     from rich.console import Console
 

@@ -35,6 +35,7 @@ def test_wrong_arguments(capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_runs_as_a_module_and_survives_a_closed_pipe():
     for command in ("info", "patterns --markdown"):
         pipeline = f"{sys.executable} -m reactant {command} | true; exit ${{PIPESTATUS[0]}}"
@@ -42,6 +43,7 @@ def test_runs_as_a_module_and_survives_a_closed_pipe():
         assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.slow
 def test_the_command_line_itself_imports_nothing_heavy():
     code = ("import sys; before = set(sys.modules); import reactant.cli; "
             "print([name for name in ('rich', 'skimage', 'PIL') if name in set(sys.modules) - before])")

@@ -23,6 +23,7 @@ def test_every_rule_is_listed_once(capsys):
             assert line.replace("\\|", "").count("|") == 5
 
 
+@pytest.mark.slow
 def test_page_is_up_to_date():
     """After a change of the rules: reactant patterns --markdown > docs/patterns.md
 

@@ -83,6 +83,7 @@ def test_numbers_that_the_file_format_has_no_name_for(tmp_path, monkeypatch, cap
     assert capsys.readouterr().out == "result 0: bfloat16[2]\n[1.5 -2]\n"
 
 
+@pytest.mark.slow
 def test_linear_algebra_of_a_new_process(tmp_path):
     """LAPACK's kernels know LAPACK only when somebody has told them: without, the process ended (signal 11)."""
     file = tmp_path / "solve.mlir"

@@ -111,7 +111,7 @@ def on_mesh(name, x):
     return reactant.array(x, sharding=mesh.sharding("x", "y") if name == "4x2" else mesh.sharding("x"))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)

@@ -65,6 +65,7 @@ def test_text():
     assert roofline.plot(programs, [MACHINES["a100"]], (8, 8192)).count("|") == 4
 
 
+@pytest.mark.slow
 def test_weak_scaling_by_compilation(tmp_path, capsys):
     """What a device sends does not depend on how many there are."""
     file = tmp_path / "figures.json"

@@ -66,7 +66,7 @@ def on(mesh, axes, *arrays):
     return [reactant.array(a, sharding=mesh.sharding(*axes)) for a in arrays]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("shape", [(64, 16), (61, 13), (3, 5)], ids=str)
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -135,7 +135,7 @@ def wide():
     jax.config.update("jax_enable_x64", before)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_in(way, kind, wide):
@@ -150,7 +150,7 @@ def test_ways_in(way, kind, wide):
             assert not leaf.sharding.is_fully_replicated, leaf.sharding
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("way", WAYS)
 def test_ways_in_with_uneven_sizes(way, wide):
     mesh = reactant.mesh(x=4, y=2)

@@ -214,6 +214,7 @@ json.dump([found.by_kind(), sorted({line for _, line in found.by_line()})], sys.
 """
 
 
+@pytest.mark.slow
 def test_a_compiled_program():
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", COMPILED], env=environment, capture_output=True, text=True, check=True)

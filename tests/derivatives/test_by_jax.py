@@ -50,7 +50,7 @@ def agree(found, expected):
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(found))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [ruled, stopped, in_a_loop, printing])
 def test_every_derivative(f):
     slope = jax.grad(f)(X)
@@ -78,6 +78,7 @@ def test_compiled_functions():
         agree(reactant.linearize(compiled, scale * X)[1](X), jax.grad(ruled)(scale * X) @ X)
 
 
+@pytest.mark.slow
 def test_trees_and_constants():
     def loss(p, name, power, scale):
         assert name == "text"

@@ -36,7 +36,7 @@ EXACT = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", EXACT)
 def test_the_complex_step_is_exact(name):
     with jax.enable_x64(True):
@@ -44,6 +44,7 @@ def test_the_complex_step_is_exact(name):
     assert found and found.complex_step_error < 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [lambda x: np.linalg.solve(np.outer(x, x) + np.eye(6), x),
                                       lambda x: np.fft.fft(x).real, lambda x: x.astype(np.float32) * 2,
                                       lambda x: np.exp(1j * x)])

@@ -28,6 +28,7 @@ def agree(gradient, *args, **kwargs):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_trees_in_any_order():
     gradient = reactant.grad(loss)
     agree(gradient, W, X)

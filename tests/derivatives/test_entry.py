@@ -24,6 +24,7 @@ def test_gradients_made_in_a_loop_are_compiled_once():
     np.testing.assert_allclose(x, X * 0.4 ** 4)
 
 
+@pytest.mark.slow
 def test_functions_given_anew_are_read_anew():
     global scale
     for derive in (lambda: reactant.jvp(scaled, (X,), (np.ones(5),))[1],
@@ -43,6 +44,7 @@ def test_compiled_functions_keep_what_they_were_compiled_with():
     assert reactant.jvp(compiled, (X,), (np.ones(5),))[1] == first
 
 
+@pytest.mark.slow
 def test_arrays_that_loops_only_read_are_no_outputs():
     """Control flow carries what it might write; an argument that comes out as it went in was not written."""
     def program(x):

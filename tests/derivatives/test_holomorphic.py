@@ -30,6 +30,7 @@ def test_jacobian(lib, mode):
     np.testing.assert_allclose(found, jax.jacfwd(mapped(jnp), holomorphic=True)(Z), rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lib", [np, jnp], ids=["numpy", "jax"])
 def test_gradient_and_hessian(lib):
     wanted = np.cos(Z) * Z + np.sin(Z)

@@ -196,6 +196,7 @@ def listed(x):
     return np.sum(state["x"] ** 2)
 
 
+@pytest.mark.slow
 def test_containers_in_containers_that_a_loop_changes_are_the_functions_own():
     """What loops note of which list may be which other one outlived the function that made them, where its derivative
     was taken inside another one: they counted as lists from outside."""

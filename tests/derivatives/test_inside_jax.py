@@ -47,6 +47,7 @@ def stopping(by):
 PROGRAMS = [(residual, reactant.grad, jax.grad), (pulled, reactant.vjp, jax.vjp), (stopping, reactant.grad, jax.grad)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make, ours, theirs", PROGRAMS, ids=lambda f: getattr(f, "__name__", ""))
 def test_derivatives_of_ours_in_jax_functions(make, ours, theirs):
     mine, argument = make(ours)
@@ -55,6 +56,7 @@ def test_derivatives_of_ours_in_jax_functions(make, ours, theirs):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5), found, expected)
 
 
+@pytest.mark.slow
 def test_numpy_functions_in_jax_functions():
     def loss(x):
         return jnp.sum(jnp.sin(loop(x)))
@@ -93,6 +95,7 @@ def test_derivatives_in_compiled_functions_are_part_of_the_program():
     assert twice.count("stablehlo.cosine") <= 1
 
 
+@pytest.mark.slow
 def test_calls_that_name_functions_keep_them():
     """XLA's approximate top_k names its comparator: without it XLA ends the process."""
     def largest(a):
@@ -121,6 +124,7 @@ def by_helpers(x, i):
     return squares(raised(x, i))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("of", [reactant.grad, reactant.jacobian, reactant.hessian, reactant.value_and_grad])
 def test_a_function_that_only_what_it_calls_tells_to_be_of_jax(of):
     """It is JAX's from its first line on, as for `jit`: `raised` loads nothing of JAX, and is not NumPy's."""

@@ -17,7 +17,7 @@ STOPPED = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", STOPPED)
 def test_gradients_stop(loss):
     np.testing.assert_allclose(reactant.grad(loss)(X), jax.grad(loss)(X), rtol=1e-5)
@@ -25,6 +25,7 @@ def test_gradients_stop(loss):
     np.testing.assert_allclose(reactant.jvp(loss, (X,), (X,))[1], jax.jvp(loss, (X,), (X,))[1], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_jax_stops_in_a_softmax_is_not_computed():
     """The greatest element is taken out of softmax and logsumexp: its derivative cancels."""
     def loss(w, x):
@@ -167,7 +168,7 @@ WITH_VJP = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", WITH_JVP.values(), ids=WITH_JVP)
 def test_custom_jvp(loss):
     agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
@@ -175,7 +176,7 @@ def test_custom_jvp(loss):
     agree(reactant.hessian(loss)(X), jax.hessian(loss)(X))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("loss", WITH_VJP.values(), ids=WITH_VJP)
 def test_custom_vjp(loss):
     agree(reactant.value_and_grad(loss)(X), jax.value_and_grad(loss)(X))
@@ -189,6 +190,7 @@ def agree(ours, theirs):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_derivative_of_a_derivative_finds_the_forward_pass():
     """What `custom_vjp` says holds once; then the two functions of the rule are differentiated as they stand."""
     def norm(gradient):
@@ -198,6 +200,7 @@ def test_a_derivative_of_a_derivative_finds_the_forward_pass():
         agree(reactant.grad(norm(reactant.value_and_grad(loss)))(X), jax.grad(norm(jax.value_and_grad(loss)))(X))
 
 
+@pytest.mark.slow
 def test_implicit_differentiation():
     def loss(x):
         return fixed_point(lambda a, y: jnp.cos(a * y), x[0] / 5, 1.0) * x.sum()
@@ -255,6 +258,7 @@ def test_a_rule_that_needs_what_is_not_its_argument():
         reactant.grad(loss)(X)
 
 
+@pytest.mark.slow
 def test_arrays_from_outside():
     """The rule and the function may use constants; what varies has to be an argument."""
     table = jnp.arange(5000.0)
@@ -276,6 +280,7 @@ def test_arrays_from_outside():
         reactant.grad(varied)(X)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("around", [
     jax.jit, lambda f: lambda x: jax.lax.scan(lambda s, _: (s + f(x), None), 0.0, None, length=3)[0]])
 def test_arrays_from_outside_where_jax_maps_a_jaxpr(around):
@@ -300,6 +305,7 @@ def test_arrays_from_outside_where_jax_maps_a_jaxpr(around):
         reactant.grad(varied)(xs)
 
 
+@pytest.mark.slow
 def test_stops_of_jaxs_own_linear_solver():
     """They belong to a rule of its own: alone they are none, beside the user's JAX takes the derivative."""
     def solved(x):
@@ -314,6 +320,7 @@ def test_stops_of_jaxs_own_linear_solver():
     assert "stops gradients, and calls a function of JAX's" in str(reactant.explain(reactant.grad(beside), X))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("loss", [
     lambda x: jax.vmap(lambda v: jax.lax.cond(v > 0, jnp.sqrt, jnp.square, v))(x).sum(),
     lambda x: jax.vmap(lambda v: jax.lax.switch((v > 0).astype(int), [jnp.square, jnp.log], v))(x).sum(),
@@ -328,6 +335,7 @@ def test_branches_of_a_batch(loss):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_derivatives_of_iterations_are_jaxs():
     """Of an incomplete gamma function in its second argument: no iteration but its own (took 20 times as long as
     JAX's)."""
@@ -342,6 +350,7 @@ def test_derivatives_of_iterations_are_jaxs():
           jax.grad(lambda a: jax.scipy.special.gammainc(a, X).sum())(X))
 
 
+@pytest.mark.slow
 def test_samplers_that_reject_have_the_derivative_of_the_distribution():
     """It was that of the sampler's steps, by which gradients of means are biased."""
     def loss(a):
@@ -359,6 +368,7 @@ def noisy(x, keys, *, more=None):
     return loss, keys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("impl", ["threefry2x32", "rbg"])
 def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
     """They were refused as those of NumPy functions are."""
@@ -379,7 +389,7 @@ def test_keys_of_a_type_of_their_own_are_arguments_and_results(impl):
         reactant.grad(lambda k, x: noisy(x, {"model": k})[0])(more[0], X)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("derived", [lambda m: m.grad(thirds), lambda m: m.value_and_grad(thirds),
                                      lambda m: m.hessian(thirds), lambda m: getattr(m, "jacrev", m.jacobian)(thirds)])
 @pytest.mark.parametrize("given", [(np.float64(2.0), X), (2.0, X), (np.ones(4), np.arange(4.0))], ids=str)

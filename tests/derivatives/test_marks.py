@@ -55,6 +55,7 @@ def test_checkpointed_functions_have_the_derivatives_of_plain_ones(derive):
                            derive(loss(layer)))
 
 
+@pytest.mark.slow
 def test_checkpointed_functions_keep_their_arguments_only():
     def loss(inner):
         def function(x, w):
@@ -113,6 +114,7 @@ def test_checkpointed_functions_may_return_their_arguments(function):
     np.testing.assert_allclose(reactant.grad(lambda x: loss(x, marked))(X), reactant.grad(loss)(X))
 
 
+@pytest.mark.slow
 def test_loops_without_bounds_in_checkpointed_functions():
     @reactant.checkpoint
     def settle(x):
@@ -173,6 +175,7 @@ def solved(x, t):
     return np.linalg.solve(np.outer(x, x) + np.eye(3), np.cumsum(t))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tangent", [along, solved])
 def test_transposes_of_rules_for_tangents(tangent):
     f = reactant.custom_derivative(lambda x: np.sin(x), jvp=lambda a, t: (np.sin(a[0]), tangent(a[0], t[0])))
@@ -223,6 +226,7 @@ def test_jax_uses_the_rules():
     np.testing.assert_allclose(jax.grad(held)(jnp.asarray(X)), X, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_jax_uses_the_rules_of_what_it_maps():
     rows = jnp.stack([X, 2 * X])
     compiled = reactant.jit(lambda x: np.sum(steep(x) + reactant.stop_gradient(x) * x))
@@ -350,7 +354,7 @@ def vjp_of(lib):
     return lambda arguments, outputs, cotangents: (7 * cotangents * lib.cos(arguments[0]),)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("taken", [jax, reactant], ids=["jax", "reactant"])
 @pytest.mark.parametrize("lib", [jnp, np], ids=["jnp", "np"])
 @pytest.mark.parametrize("rules", ["jvp", "vjp", "both"])
@@ -397,6 +401,7 @@ def test_gradients_stop_in_jax_functions():
         np.testing.assert_allclose(found, X, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", [reactant.checkpoint, jax.checkpoint])
 def test_checkpoints_in_jax_functions(mark):
     weights = jnp.asarray(np.random.default_rng(0).standard_normal((20, 8, 8)))

@@ -23,6 +23,7 @@ def same(mine, theirs):
     jax.tree_util.tree_map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14), mine, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["forward", "reverse", "auto"])
 @pytest.mark.parametrize("argnums", [0, 1, (0, 1)])
 def test_trees(mode, argnums):
@@ -31,6 +32,7 @@ def test_trees(mode, argnums):
         same(mine, jax.jacrev(several, argnums)(PARTS, jnp.asarray(X[:3])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("argnums", [0, (0, 1)])
 def test_hessians_of_trees(argnums):
     with jax.enable_x64(True):
@@ -55,6 +57,7 @@ FUNCTIONS = [stepped, conditional, np.cumprod, lambda x: np.linalg.inv(np.outer(
              lambda x: x.reshape(2, 3)[:, np.array([2, 0, 0])]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_both_modes_agree_with_products(function):
     forward, reverse = (reactant.jacobian(function, mode=mode)(X) for mode in ("forward", "reverse"))

@@ -59,7 +59,7 @@ ROWS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", ROWS)
 def test_jacobians(name):
     function, arguments, count = ROWS[name]

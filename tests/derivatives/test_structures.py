@@ -36,6 +36,7 @@ def loss(network, x):
     return network.loss(x)
 
 
+@pytest.mark.slow
 def test_constant_parts_have_no_derivative():
     network, x = Network(), np.ones((4, 3))
     gradient = reactant.grad(loss)(network, x)
@@ -189,7 +190,7 @@ def with_objects(x):
     return whole.inner.total + whole.sides[0] * whole.sides[1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [with_history, with_objects])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_what_the_function_makes_may_be_changed_in_branches(function, sign):

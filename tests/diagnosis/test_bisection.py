@@ -95,6 +95,7 @@ CHAIN = """func.func @main(%a: tensor<4x4xf64>, %b: tensor<4x4xf64>) -> (tensor<
 }"""
 
 
+@pytest.mark.slow
 def test_what_is_left_is_the_op_that_fails(wrong_rule):
     passes = (pipelines.Fixpoint((*pipelines.SIMPLIFY.families, wrong_rule.__module__.rpartition(".")[2])),)
     with building():

@@ -105,7 +105,7 @@ def differences(function, x):
     return found
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", [
     name if name in QUICK | BEYOND_JAX else pytest.param(name, marks=pytest.mark.slow) for name in FUNCTIONS])
 def test_gradient(name):

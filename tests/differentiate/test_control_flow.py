@@ -143,7 +143,7 @@ CASES = {
 LONG = {"so_many_63", "so_many_64", "so_many_65", "so_many_200", "nested_until"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", CASES)
 def test_control_flow(name):
     function, *arguments = CASES[name]

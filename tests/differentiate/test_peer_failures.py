@@ -109,6 +109,7 @@ def test_recomputed_iterations_have_the_gradients_of_kept_ones():
     np.testing.assert_allclose(reactant.grad(recomputed)(x), reactant.grad(recurrence)(x), rtol=5e-6)    # in 32 bits
 
 
+@pytest.mark.slow
 def test_gradients_of_batches_and_of_gradients():
     """`vmap` of a gradient, and the Hessian of a loop: neither exists there."""
     x = jnp.stack([jnp.asarray(X), jnp.asarray(X[::-1])])

@@ -110,6 +110,7 @@ def test_on_both_sides_of_cuts(name):
                 np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-11, err_msg=str(z))
 
 
+@pytest.mark.slow
 def test_points_that_were_wrong():
     """(x, f'(x), f''(x)) by function."""
     known = {"log2": (8.0, 1 / np.log(256), -1 / (8 * np.log(256))), "i0": (8.0, 399.8731367825601, 377.57995839),
@@ -129,6 +130,7 @@ def test_points_that_were_wrong():
         np.testing.assert_allclose(swept, iteration * np.array([1, 1, -2j, 2j]) / np.sqrt(3), atol=1e-15)
 
 
+@pytest.mark.slow
 def test_norms_at_zero():
     """The slope of a norm at 0 is 0, as that of |x|; squares of norms have all derivatives."""
     def distances(x):

@@ -102,6 +102,7 @@ def test_marks_stay_on_record_for_whoever_differentiates_later():
     assert modules.take_source(module) is None
 
 
+@pytest.mark.slow
 def test_each_request_looks_at_its_own_function(monkeypatch):
     """A program with many is compiled in linear time."""
     looked_at = []

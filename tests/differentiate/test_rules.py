@@ -161,7 +161,7 @@ COMPILED = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiled_op(name):
     build, *arguments = COMPILED[name]

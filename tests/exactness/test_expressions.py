@@ -176,7 +176,7 @@ ROWS = [(name, dtype, setting) for name, dtype in CASES for setting in SETTINGS
         if TABLE[name].each or setting not in ONE_BY_ONE]
 
 
-@pytest.mark.sampled(150)
+@pytest.mark.sampled(300)
 @pytest.mark.parametrize(("name", "dtype", "setting"), ROWS, ids=map("-".join, ROWS))
 def test_table(name, dtype, setting):
     entry = TABLE[name]

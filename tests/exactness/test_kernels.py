@@ -60,6 +60,7 @@ def test_c(dtype):
     assert_same(reactant.jit(inside)(*given), given)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("lower", ["tensor", "native"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_numba_cuda(dtype, lower, tmp_path):

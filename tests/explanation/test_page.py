@@ -24,6 +24,7 @@ def branches(x, k):
 W, X = np.ones((8, 8)), np.ones((5, 8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser(tmp_path, scheme):
     account = reactant.explain(reactant.grad(model), W, X)
@@ -36,6 +37,7 @@ def test_in_a_browser(tmp_path, scheme):
     assert "transpose_of_dot_general" in seen.opened or "rules" in seen.opened
 
 
+@pytest.mark.slow
 def test_a_narrow_window(tmp_path):
     seen = look(reactant.explain(branches, np.arange(5.0), 3.0).html(), tmp_path, width=500)
     assert not seen.scrolls_sideways and "if x.sum() > 0:" in seen.opened

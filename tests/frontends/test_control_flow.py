@@ -346,6 +346,7 @@ def test_handlers_that_name_our_errors_see_them():
     np.testing.assert_array_equal(reactant.jit(f)(UP), UP * 3 + 1)
 
 
+@pytest.mark.slow
 def test_a_loop_that_needs_its_index_is_unrolled_up_to_a_limit():
     def growing(x):
         total = 0.0
@@ -378,6 +379,7 @@ def test_long_loops_stay_loops():
     agree(heat, [(np.arange(20.0), 10_000)])
 
 
+@pytest.mark.slow
 def test_long_while_loops_stay_loops():
     def heat_while(u, steps):
         k = 0

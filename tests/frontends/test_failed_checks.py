@@ -275,6 +275,7 @@ def each_place(rows, limits):
     return [place(rows, limits[i]) if limits[i] > 0 else rows[0] for i in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)[:len(limits)]]
 
 
+@pytest.mark.slow
 def test_loops_share_what_the_checks_before_them_say():
     rows = np.arange(12.0)
     good, bad = np.arange(10.0) % 7, np.arange(10.0) * 3

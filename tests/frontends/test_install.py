@@ -3,11 +3,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import reactant.frontends
 from reactant.frontends import install
 from reactant.frontends.source import operators
 
 
+@pytest.mark.slow
 def test_the_order_is_printed():
     done = subprocess.run([sys.executable, "-m", "reactant.frontends.install"], capture_output=True, text=True,
                           check=True)

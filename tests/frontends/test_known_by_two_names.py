@@ -164,6 +164,7 @@ def best_so_far(x):
     return best.v, now.v
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [
     dicts, lists, objects, in_containers, elements, elements_of_two, elements_twice, elements_of_two_iterations,
     elements_of_some_iterations, arrays, nested_loops, best_so_far])

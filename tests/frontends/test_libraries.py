@@ -39,7 +39,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     function, *arguments = PROGRAMS[name]

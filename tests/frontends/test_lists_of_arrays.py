@@ -110,6 +110,7 @@ def of_two_shapes(points):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [
     pairs, normalised, weighted, matrices, written, views_are_written, others_are_written, the_greatest, the_last,
     collected, told_apart, twice_in_it, of_two_shapes], ids=lambda f: f.__name__)

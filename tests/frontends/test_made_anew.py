@@ -85,6 +85,7 @@ def set_of_pairs(x):
     return len({("a", i % 7) for i in range(ITERATIONS)}) * x
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [
     sets, sets_of_some_iterations, bytes_that_change, functions, iterators, objects, texts, texts_in_sets,
                                      dict_of_texts,

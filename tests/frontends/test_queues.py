@@ -259,6 +259,7 @@ def lbfgs(x):
     return x, k
 
 
+@pytest.mark.slow
 def test_a_history_of_arrays():
     x = np.linspace(1, 2, 5)
     np.testing.assert_allclose(reactant.jit(lbfgs)(x)[0], lbfgs(x)[0], atol=1e-12)

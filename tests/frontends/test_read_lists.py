@@ -333,6 +333,7 @@ def weights_beside_a_list(x, weights):
     return total
 
 
+@pytest.mark.slow
 def test_lists_beside_lists_that_grow():
     agree(quasi_newton, [(np.array([1.0, -0.5, 2.0]), iterations) for iterations in (0, 2, 30)])
     agree(weights_beside_a_list, [(np.array([1.0, -1.0, 2.0, 3.0, 0.5, 4.0]), weights)

@@ -383,7 +383,7 @@ def read_and_extended(a):
     return len(xs), sum(xs), len(ys), sum(ys), u, s, t[-1], 7.0 in t
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("program", [
     the_best_of_a_loop, by_an_expression, by_branches, carried_by_a_loop, a_method, a_method_and_an_attribute,
     none_before, at_a_break, compared, of_two_classes, an_attribute, in_a_while, by_a_function, returned, under_a_key,

@@ -74,6 +74,7 @@ def attributes(x):
     return total, held.c0
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [part_of_a_text, letters, order, keys, members, places, attributes])
 def test_texts_of_a_loops_index_are_known(program):
     check(program, X)

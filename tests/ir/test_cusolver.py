@@ -117,7 +117,7 @@ def calls(module):
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_jax_lowers_for_a_gpu_runs_on_a_cpu(name, dtype):

@@ -10,7 +10,7 @@ FAMILIES = ("stencils", "linear_algebra", "patterns", "science", "published", "s
 CASES = [case for family in FAMILIES for case in importlib.import_module(f"tests.kernels.corpus.{family}").CASES]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_kernel(case):
     case.check("cuda", "tensor")

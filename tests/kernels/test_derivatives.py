@@ -62,6 +62,7 @@ def compare_case(case, frontend):
     assert abs(found - expected) <= (2e-3 if single else 1e-6) * max(size, abs(expected)), (found, expected, size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FEW)
 def test_program(name):
     compare_case(CASES[name], "cuda")
@@ -106,6 +107,7 @@ ADJOINTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, frontend", [
     ("hotspot", "numba"), *(pytest.param(name, frontend, marks=pytest.mark.slow) for name, frontend in (
         ("hotspot", "cuda"), ("lbm", "numba"), ("lbm", "cuda")))])
@@ -131,6 +133,7 @@ BRANCHES = ["sqrt(x[i]) * x[i]", "x[i] * (1 / x[i])", "log(x[i]) / sqrt(x[i])", 
             "fma(rsqrt(x[i]), x[i], y[i]) * z[i]"]
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("guard", ["x[i] > 0", "z[i] > 0.5 && x[i] > 0"])
 def test_branches_that_threads_do_not_take_add_nothing(guard):
     """What they would compute is not finite where threads stay outside: times zero, it would be no number."""
@@ -184,6 +187,7 @@ def test_native_code_has_none(options, why):
         reactant.grad(through(square))(np.arange(4.0))
 
 
+@pytest.mark.slow
 def test_native_code_that_was_chosen_for_speed_is_differentiated_as_tensors():
     import jax
     powers = reactant.cuda.load(SOURCE).powers

@@ -39,6 +39,7 @@ def examples():
                         yield pytest.param(case, test, id=f"{name}.{test}", marks=marks)
 
 
+@pytest.mark.slow
 def test_matmul():
     with emulated():
         importlib.import_module("numba.cuda.tests.doc_examples.test_matmul").test_matmul()

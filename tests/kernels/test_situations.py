@@ -79,6 +79,7 @@ SITUATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_sizes_and_views(name, way):
@@ -90,6 +91,7 @@ def test_sizes_and_views(name, way):
         np.testing.assert_array_equal(y, z, err_msg=situation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_several_kernels_on_one_buffer_in_place_and_aliased(way):
     k = {name: reactant.kernel(kernel, lower=way) for name, (kernel, _) in KERNELS.items()}
@@ -158,6 +160,7 @@ def strides(x, y):
             y[j, i] = x[i, j]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_indices(way):
     x = numbers(11)
@@ -312,6 +315,7 @@ extern "C" __global__ void k(const double *x, double *y, int *votes, double *tot
 """
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threads", [20, 40])
 def test_warps_with_fewer_lanes(threads, way):
@@ -348,6 +352,7 @@ extern "C" __global__ void k(const int *x, int *sums, int *chosen) {
 """
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("way", ["tensor", "native"])
 @pytest.mark.parametrize("threads", [16, 40, 96])
 def test_lanes_that_take_no_part_hold_0_for_others(threads, way):
@@ -425,6 +430,7 @@ extern "C" __global__ void k(int *out, const int *trips) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["tensor", "native"])
 def test_lanes_that_leave_a_loop_wait_for_the_others_after_it(way):
     """In the next iteration of the loop around, although its first shuffle comes before theirs in the program."""
@@ -469,6 +475,7 @@ extern "C" __global__ void k(const float *x, float *y, int n) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["tensor", "native"])
 def test_a_scan_in_shared_memory_without_bank_conflicts(way):
     """Rows of 17 in 140 numbers: the memory is padded to be seen so."""
@@ -557,6 +564,7 @@ def _states(i):
     return c, v, a + 2 * b + 4 * d
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["tensor", "native"])
 def test_what_depends_on_itself_does_not_grow_with_the_iterations(way):
     """The form of a state would double in every iteration; the first of these took hours."""

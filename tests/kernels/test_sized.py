@@ -46,6 +46,7 @@ def compare(program, ways, folder):
             np.testing.assert_allclose(a, b, rtol=rtol, atol=program.rtol * scale, err_msg=f"{way}: array {number}")
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", ["streamcluster", "murmurhash", "morphology"])
 def test_program(name, tmp_path):
     compare(PROGRAMS[name], ["tensor"], tmp_path)

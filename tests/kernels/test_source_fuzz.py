@@ -9,6 +9,7 @@ pytest.importorskip("ziglang", reason="needs ziglang")
 from tests.kernels.fuzz import oracles, running  # noqa: E402
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["numba", "cuda"])
 def test_random_programs(language, tmp_path):
     running.compare(running.programs(language, range(3)), tmp_path, ("together", "native"))

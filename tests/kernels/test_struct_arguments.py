@@ -140,6 +140,7 @@ def test_in_compiled_functions(lower):
     np.testing.assert_array_equal(a, np.array([(2, 2), (5, 5)], PLAIN))
 
 
+@pytest.mark.sampled(100)
 @LOWER
 def test_elements_at_places_of_the_run(lower):
     kernel = reactant.kernel(read_and_change, lower=lower)

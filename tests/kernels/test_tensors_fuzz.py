@@ -16,7 +16,7 @@ def compare(seed, optimise):
         np.testing.assert_array_equal(found.reshape(expected[k].shape), expected[k], err_msg=text)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_random_kernel(seed):
     compare(seed, True)

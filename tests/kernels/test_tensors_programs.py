@@ -101,6 +101,7 @@ def plain(u, v, steps):
         u[1:-1, 1:-1] = 0.5 * v[1:-1, 1:-1] + 0.125 * (v[1:-1, :-2] + v[1:-1, 2:] + v[:-2, 1:-1] + v[2:, 1:-1])
 
 
+@pytest.mark.slow
 def test_launches_that_alternate_are_the_loop_a_person_writes(kernels):
     compiled = reactant.jit(model(kernels, (2, 3), (16, 16), 40, 30), frontend="numpy", native="never")
     by_hand = reactant.jit(plain, frontend="numpy", native="never")
@@ -140,7 +141,7 @@ GRADIENTS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_gradients_through_kernels(kernels, name):
     launch, arguments, before = GRADIENTS[name]
@@ -148,6 +149,7 @@ def test_gradients_through_kernels(kernels, name):
     compare_with_differences(value, arguments)
 
 
+@pytest.mark.slow
 def test_gradient_through_a_loop_of_launches(kernels):
     def value(u):
         v = u.copy()
@@ -233,6 +235,7 @@ extern "C" __global__ void pairs(int *bins, const double *x, const double *limit
 """
 
 
+@pytest.mark.slow
 def test_a_loop_inside_is_not_written_out_for_every_iteration():
     """The angular correlation of Parboil was 149 loops, for which LLVM took minutes."""
     kernel = reactant.cuda.load(PAIRS, lower="tensor").pairs
@@ -297,6 +300,7 @@ extern "C" __global__ void differences(const float2 *a, const float2 *b, float2 
 """
 
 
+@pytest.mark.slow
 def test_sums_of_products_in_a_loop_are_contractions():
     kernels = reactant.cuda.load(SUMS_OF_PRODUCTS, lower="tensor")
     r = np.random.default_rng(3)

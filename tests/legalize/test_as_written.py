@@ -22,7 +22,7 @@ EXPRESSIONS = {
 }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", EXPRESSIONS)
 def test_what_xla_would_join(name):
     function, value = EXPRESSIONS[name]

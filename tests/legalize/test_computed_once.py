@@ -36,6 +36,7 @@ def test_what_is_there_or_rounded_once_is_left_alone(function):
     assert barriers(function, X) == (0, True)
 
 
+@pytest.mark.slow
 def test_places_of_the_least_of_many_stacked_numbers():
     """Of 1,024 values of this function, stacked, XLA found none that equals the least one."""
     def crater(x, y, s):

@@ -8,7 +8,7 @@ import reactant
 X = np.arange(1.0, 2000.0)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("divisor", [49.0, 3.0, 98.0, -103.0, 10.0])
 @pytest.mark.parametrize("function", [
     lambda x, c: np.floor(x / c), lambda x, c: (x / c).astype(np.int64), lambda x, c: x / c == np.round(x / c),
@@ -80,6 +80,7 @@ DIVISIONS = {
 }
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_divisors_of_any_size(name, dtype):

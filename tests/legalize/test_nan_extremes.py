@@ -110,6 +110,7 @@ for dtype in (np.float32, np.float16):
 """
 
 
+@pytest.mark.slow
 def test_over_several_devices():
     """XLA's all-reduce alone passes NaN over."""
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4", "JAX_PLATFORMS": "cpu"}

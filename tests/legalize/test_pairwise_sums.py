@@ -9,7 +9,7 @@ from reactant.legalize import pairwise_sums
 LENGTHS = [2, 7, 8, 9, 15, 16, 23, 32, 100, 127, 128]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("native", ["always", "auto", "never"])
 @pytest.mark.parametrize("length", LENGTHS)
@@ -26,6 +26,7 @@ def test_small_arrays_bit_by_bit(length, native, dtype):
         np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", ["always", "auto", "never"])
 @pytest.mark.parametrize("length", [8, 16, 32])
 def test_statistics_of_equal_numbers(length, native):

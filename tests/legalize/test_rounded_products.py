@@ -37,7 +37,7 @@ def updated(x):
     return y
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 @pytest.mark.parametrize("native", ["auto", "never"])
 @pytest.mark.parametrize("name", FUNCTIONS)

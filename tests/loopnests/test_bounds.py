@@ -164,7 +164,7 @@ def compare(function, x, **options):
     return run
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("size", SMALL_SIZES, ids=str)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -197,7 +197,7 @@ def test_gradients(function, size, checks):
         np.testing.assert_allclose(checked, plain, rtol=1e-9, atol=1e-13 * np.abs(plain).max())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("n", [1, 7, 16, 17])
 @pytest.mark.parametrize("batch", [1, 9])
 def test_factorizations(batch, n, checks):
@@ -212,6 +212,7 @@ def test_factorizations(batch, n, checks):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11 * np.abs(y).max())
 
 
+@pytest.mark.slow
 def test_lowered_thresholds(checks, monkeypatch):
     """Small arrays take the ways of big ones."""
     monkeypatch.setattr(tiles, "LEAST_BYTES", 1 << 10)

@@ -31,6 +31,7 @@ def check(seed, dtype):
     return True
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", ["float64", "int32", "uint8", "float32"])
 def test_random_programs(dtype):
     assert sum(check(seed, dtype) for seed in range(14)) > 5

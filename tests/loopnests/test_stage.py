@@ -149,6 +149,7 @@ def jax_loop(x):
     return jax.lax.fori_loop(0, 20, lambda _, v: jnp.sin(v) + 0.1 * jnp.roll(v, 1), x)
 
 
+@pytest.mark.slow
 def test_jax_functions_and_transformations():
     x = jnp.linspace(0.0, 1.0, 50)
     ours = reactant.jit(jax_loop)
@@ -160,6 +161,7 @@ def test_jax_functions_and_transformations():
     np.testing.assert_allclose(gradient, wanted, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_numpy_functions_in_jax_programs():
     def decay(x):
         for _ in range(30):
@@ -193,6 +195,7 @@ def test_device_arrays_and_donation():
     np.testing.assert_allclose(donating(given), jax_loop(jnp.arange(50.0, dtype=jnp.float32)), atol=1e-5)
 
 
+@pytest.mark.slow
 def test_calls_from_several_threads():
     from concurrent.futures import ThreadPoolExecutor
     function = reactant.jit(relax)

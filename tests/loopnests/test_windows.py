@@ -114,7 +114,7 @@ def anywhere(n, count, dtype=np.int64, seed=0):
     return begins, ends, random.integers(-n, n, count), random.random(count), random.random(n)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("native", ["auto", "always"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs(program, native):
@@ -136,6 +136,7 @@ def test_nothing_outside_of_the_window_is_looked_at(program, monkeypatch):
     assert loops and not set(loops) & set(whole)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [product, softmax, columns_at, running, rows])
 def test_gradients(program):
     p, q, c, v, x = segments(20, 4, seed=3)

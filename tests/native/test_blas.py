@@ -107,6 +107,7 @@ def test_results_are_not_read(dtype, turned):
     np.testing.assert_array_equal(c, a @ a.T)
 
 
+@pytest.mark.slow
 def test_scipys_where_numpys_is_not_known():
     """Its integers have 32 bits. In a process of its own: addresses are looked up once."""
     program = textwrap.dedent("""

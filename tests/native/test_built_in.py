@@ -38,6 +38,7 @@ def test_steps_hold_what_they_are_told(program):
     assert np.frombuffer(record, np.int64)[3:].tolist() == [0, 3]
 
 
+@pytest.mark.slow
 def test_other_threads_run_meanwhile():
     """Python's lock is given up during a call."""
     f = reactant.jit(lambda x: np.sort(np.sort(x) * -1.0))

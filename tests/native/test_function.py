@@ -308,6 +308,7 @@ def add_tiny_numbers(count):
     assert not xla.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [4, 400_000])
 def test_tiny_numbers_are_numbers(count):
     """XLA takes denormal numbers for zero; native code does not, in no thread, and leaves XLA's setting alone. In a

@@ -169,6 +169,7 @@ def same(found, wanted):
         else (found == wanted).all())
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_arguments_hold_what_numpy_writes(function):
     for dtype in DTYPES:

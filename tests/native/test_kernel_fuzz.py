@@ -38,6 +38,7 @@ def check(seed: int, warps: bool) -> bool:
     return cut
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warps", [False, True])
 def test_random_kernels(warps):
     cut = [check(seed, warps) for seed in range(4)]
@@ -63,6 +64,7 @@ def both_ways(seed: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_warps_that_part():
     assert sum(both_ways(seed) for seed in range(6)) >= 3
 

@@ -245,7 +245,7 @@ def called(name: str, kind: str, *arrays: np.ndarray) -> np.ndarray:
     return result
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*SPECIAL_FUNCTIONS, *FUNCTIONS_BY_CALL])
 @pytest.mark.parametrize("kind", ["f64", "f32"])
 def test_functions_called_by_name(name, kind):

@@ -88,7 +88,7 @@ LAPACK = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("size", [(1, 1), (7, 3), (40, 70)])
 @pytest.mark.parametrize("which", LAPACK)

@@ -76,6 +76,7 @@ def test_results_that_are_arguments_constants_or_the_same():
     np.testing.assert_array_equal(b, np.arange(4.0))
 
 
+@pytest.mark.slow
 def test_results_are_their_own_and_live_as_long_as_they_are_held():
     compiled, x = reactant.jit(lambda x: x * 2.0), np.arange(5000.0)
     first = compiled(x)
@@ -159,6 +160,7 @@ def test_where_it_pays(name):
         np.testing.assert_allclose(mine, theirs, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_much_work_is_done_by_several_threads():
     big = np.linspace(0.0, 1.0, 4_000_000)
     made = program(lambda x: (x + 1.0) * x - 2.0, big).executable.straight
@@ -168,6 +170,7 @@ def test_much_work_is_done_by_several_threads():
         np.testing.assert_array_equal(made([big])[0], (big + 1.0) * big - 2.0)
 
 
+@pytest.mark.slow
 def test_a_fork_works_alone():
     """Threads do not live on in it."""
     text = """

@@ -36,7 +36,7 @@ GUARDS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", GUARDS)
 def test_guards(name):
     n, (guard, passes) = 20, GUARDS[name]

@@ -40,6 +40,7 @@ def check_same(folder):
     np.testing.assert_array_equal(np.load(folder / "field.npy"), expected())
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_named_and_two_processes_go_on_from_the_checkpoint(tmp_path):
     done = run(tmp_path, "kill", 2)
     check_named(tmp_path, 4, 2, "was killed by SIGKILL")
@@ -52,6 +53,7 @@ def test_a_killed_worker_is_named_and_two_processes_go_on_from_the_checkpoint(tm
     check_same(tmp_path)
 
 
+@pytest.mark.slow
 def test_the_first_process_may_die_in_a_checkpoint_and_fewer_start_again(tmp_path):
     done = run(tmp_path, "torn", 0, "--restart", "--min-processes", 1, processes=2)
     assert done.returncode == 0, done.stderr
@@ -64,6 +66,7 @@ def test_the_first_process_may_die_in_a_checkpoint_and_fewer_start_again(tmp_pat
 FULL = "could not write its part of the checkpoint: File too large"
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_an_error_in_all_processes(tmp_path):
     done = run(tmp_path, "full", 1, processes=2)
     check_named(tmp_path, 2, 1, FULL, "CheckpointError")

@@ -12,6 +12,7 @@ from tests.processes.launching import environment, launched
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 @pytest.mark.parametrize("processes, devices", [
     (2, 2), pytest.param(4, 1, marks=pytest.mark.slow), pytest.param(2, 4, marks=pytest.mark.slow)])

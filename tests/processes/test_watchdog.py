@@ -42,6 +42,7 @@ print("went on", flush=True)
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way, status, printed, error", [
     ("sleeps", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "was killed.\n  code: cluster-lost\n"),
     ("computes", 1, "told: Process 1 of 3 (far) was killed.\nclosed\n", "was killed.\n  code: cluster-lost\n"),

@@ -64,6 +64,7 @@ def script(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_a_script(script, capsys):
     found = doctor(str(script), ["a"])
     assert "given ['a']" in capsys.readouterr().out

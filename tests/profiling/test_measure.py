@@ -114,6 +114,7 @@ def test_whatever_a_program_takes(value):
     check_sums(reactant.profile(numbers, value, runs=1))
 
 
+@pytest.mark.slow
 def test_branches_derivatives_and_functions_of_jax():
     check_sums(reactant.profile(branches, U[0], 3.0, runs=2))
     found = reactant.profile(reactant.grad(lambda w, x: (np.tanh(x @ w) ** 2).sum()), U, U, runs=2)

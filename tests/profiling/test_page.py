@@ -9,6 +9,7 @@ from tests.browser import look
 RATES = Rates("box", 1e10, 2e10, 1e9, ((1e4, 1e11), (1e8, 1e10)), 1e-6)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_in_a_browser(tmp_path, scheme):
     operations = [Operation(f"op{k}", "native", "add", 0.1, 2, {f"{__file__}:{k + 1}": 1.0}, Work(bytes=8e6))

@@ -32,7 +32,7 @@ def test_full_size_is_larger_than_tiny(name):
     assert module.__doc__
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", run.PROGRAMS)
 def test_numba_twin_agrees(name):
     pytest.importorskip("numba")
@@ -48,6 +48,7 @@ def test_numba_twin_agrees(name):
     assert largest_difference((twin(*mine), mine), (function(*plain), plain)) < 1e-10
 
 
+@pytest.mark.slow
 def test_driver_prints_a_table_and_writes_json(tmp_path, capsys):
     file = tmp_path / "figures.json"
     assert run.main(["--tiny", "--only", "floyd_warshall", "lu", "--repeats", "2", "--json", str(file)]) == 0
@@ -74,6 +75,7 @@ def test_driver_reports_a_failing_program_and_still_shows_the_others(monkeypatch
     assert "floyd_warshall" in printed
 
 
+@pytest.mark.slow
 def test_denoiser_by_hand_agrees_with_the_library():
     pytest.importorskip("skimage")
     from reactant.demos import tv
@@ -95,6 +97,7 @@ def test_import_seconds_runs_a_new_interpreter():
     assert 0 < import_time.import_seconds("json") < 10
 
 
+@pytest.mark.slow
 def test_compile_time_programs_are_large_and_agree(agree):
     """Above 500 operations each, but for chains that native code once multiplied; one of them also compiled here, the
     others by the driver."""
@@ -107,6 +110,7 @@ def test_compile_time_programs_are_large_and_agree(agree):
     agree(function, lambda: copy.deepcopy(arguments))
 
 
+@pytest.mark.slow
 def test_numpy_calls_are_right(capsys):
     """Some single calls at their smallest size, of which one tells its number at run time, and small programs."""
     assert numpy_calls.main(["calls", "--only", "sort", "mask", "put", "product", "bytes masked", "--sizes", "small",

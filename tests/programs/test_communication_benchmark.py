@@ -38,7 +38,7 @@ def test_jax_form_agrees_with_numpy(name):
         assert run.error(tuple(map(np.asarray, found))) <= run.case.close
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", ALL)
 def test_our_form_agrees(name):
     run = tiny(name)
@@ -46,7 +46,7 @@ def test_our_form_agrees(name):
     assert run.error(tuple(map(np.asarray, found))) <= run.case.close
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", [f"{name}_adjoint" for name in ADJOINTS])
 def test_adjoints_are_slopes(name):
     run, case = tiny(name), ALL[name.removesuffix("_adjoint")]
@@ -84,6 +84,7 @@ def moved(row: dict, way: str) -> tuple[int, float]:
     return row["ways"][way]["collectives"], row["ways"][way]["bytes"] / 1024
 
 
+@pytest.mark.slow
 def test_counts_are_those_that_were_measured(tmp_path):
     rows = run(tmp_path, "--cases", "a", "c", "--rows", "1024")
     found = {(row["case"], row["mesh"]): (moved(row, "xla"), moved(row, "by hand")) for row in rows}

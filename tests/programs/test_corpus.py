@@ -32,6 +32,7 @@ def test_ablation(capsys):
     assert "scatter_on_diagonal" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_derivatives_are_those_of_jax(tmp_path):
     file = tmp_path / "figures.json"
     assert corpus.main(["--tiny", "--repeats", "1", "--derivatives", "--only", "trace_of_product", "standardised",

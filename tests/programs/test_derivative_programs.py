@@ -59,7 +59,7 @@ PEERS = (fori, scan, scan_of_pairs, cumulated, sorted_, hyperbolic, factored, co
 X = np.array([0.7, 0.3, 1.1, 0.5, 0.9, 0.2], np.float32)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function", PEERS, ids=lambda f: f.__name__)
 def test_jax_functions_in_32_bits(function):
     expected = jax.grad(function)(jnp.asarray(X))
@@ -68,6 +68,7 @@ def test_jax_functions_in_32_bits(function):
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-4 * float(np.abs(expected).max()))
 
 
+@pytest.mark.slow
 def test_while_loops_of_jax_that_jax_refuses():
     def settle(x):
         return lax.while_loop(lambda v: jnp.sum(v * v) > 0.1, lambda v: jnp.sin(v) * 0.9, x).sum()
@@ -115,6 +116,7 @@ def test_the_gradient_of_a_diagonal_product_has_no_gather_and_no_product():
     np.testing.assert_allclose(gradient(v, a), 2 * v * np.sum(a * a, axis=1))
 
 
+@pytest.mark.slow
 def test_updates_of_slices_in_place_cost_the_slice_in_reverse_too():
     """Nothing in the reverse loop is as large as the array: neither an operation nor a buffer."""
     def filled(x, n):
@@ -131,6 +133,7 @@ def test_updates_of_slices_in_place_cost_the_slice_in_reverse_too():
 
 # ---- the shallow-water adjoint -------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_the_shallow_water_benchmark_runs():
     rows = shallow_water_adjoint.main(["--tiny"])
     assert [row["program"] for row in rows] == ["primal", "every step kept", "sqrt", "budget 40kB"]

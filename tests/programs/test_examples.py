@@ -6,6 +6,7 @@ import tomography
 import training
 
 
+@pytest.mark.slow
 def test_training_follows_jax(tmp_path, capsys):
     problems = (training.kan_loss, training.kan_problem), (training.language_loss, training.language_problem)
     for loss, problem in problems:

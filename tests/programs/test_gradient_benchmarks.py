@@ -9,6 +9,7 @@ import pytest
 QUICK = ("symmetric_product", "normalised_in_loop", "embedding")
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", [
     name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in gradients.GRADIENTS])
 def test_gradients_agree_with_jax(name):
@@ -29,6 +30,7 @@ def test_driver_prints_a_table_and_writes_json(tmp_path, capsys):
     assert row["over_jax"] > 0 and row["order"] > 0
 
 
+@pytest.mark.slow
 def test_adbench_mixture_agrees_with_jax():
     with jax.enable_x64(True):
         rows = adbench.gradients("mixture", adbench.mixture, adbench.mixture_jax, adbench.mixture_arguments("tiny"), 1)

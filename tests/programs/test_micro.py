@@ -11,6 +11,7 @@ import reactant
 QUICK = {"diagonal_times_matrix", "normalise_by_scan"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in WORKLOADS])
 def test_values_and_gradients(name):
     for row in micro.measure(name, 0.05, 1):
@@ -31,6 +32,7 @@ def test_no_more_work_than_by_hand(name):
     assert mine.cost()["flops"] <= 1.05 * best.cost()["flops"] + 100
 
 
+@pytest.mark.slow
 def test_driver(tmp_path, capsys):
     file = tmp_path / "figures.json"
     micro.main(["--tiny", "--repeats", "1", "--only", "slice_of_chain", "--finite", "--json", str(file)])

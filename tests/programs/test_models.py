@@ -72,6 +72,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_values_and_gradients(name):
     function, arguments = MODELS[name]

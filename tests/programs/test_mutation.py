@@ -93,6 +93,7 @@ def relax_in_place(field, sweeps):
     return inner.mean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_argument_is_a_strided_view_of_a_bigger_array(agree, random, dtype):
     start = random.random((9, 14)).astype(dtype)

@@ -54,12 +54,14 @@ def test_what_cannot_be_compiled_is_said(peer):
         peer.load("quantiles", 0.05, "primal")
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_replaced(peer):
     answers, seconds = beside(peer, "embedding", 0.05, {"value": "primal"}, {"ours": lambda: 0}, 1)
     assert answers == {"value": {"error": "ended by SIGABRT: an assertion error of C++"}} and set(seconds) == {"ours"}
     assert peer.load("normalised_by_map", 0.05, "primal")["difference"] == 0
 
 
+@pytest.mark.slow
 def test_no_answer_in_time(peer):
     peer.load("normalised_by_map", 0.05, "primal")
     peer.patience = 2

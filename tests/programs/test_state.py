@@ -70,6 +70,7 @@ def train_network(layers, x, y, steps, rate):
     return loss
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("sizes", [(2, 1), (3, 4, 2), (2, 5, 5, 1)])
 def test_list_of_tuples(agree, random, sizes):
     layers = [(0.5 * random.standard_normal((a, b)), np.zeros(b)) for a, b in zip(sizes, sizes[1:], strict=False)]
@@ -337,6 +338,7 @@ def trained(x, y, first, second, iterations):
     return np.array(losses), net[0].seen is x, optimiser.iterations
 
 
+@pytest.mark.slow
 def test_attributes_written_in_place_beside_those_bound_anew():
     """A layer keeps its input (bound anew each iteration) beside weights that the optimiser writes: the loop stays
     one."""

@@ -140,6 +140,7 @@ def heap_sort(a):
         sift(0, end - 1)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("n", [2, 9, 30])
 def test_heap_sort(agree, random, n):
     values = random.integers(0, 50, n)
@@ -161,6 +162,7 @@ def test_option_price(agree):
     agree(option_price, lambda: (100.0, 95.0, 0.03, 0.2, 0.75))
 
 
+@pytest.mark.slow
 def test_scipy_statistics(random):
     stats = pytest.importorskip("scipy.stats")
     values = np.abs(random.standard_normal(20)) + 0.1

@@ -18,7 +18,7 @@ ON = {"target_stencils": "tpu", "sum_of_sums_of_slices": "cpu", "difference_of_s
 """Families and rules that only some targets choose, or only at sizes for which the interpreter takes long."""
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [rule.name for rule in registry.rules()])
 def test_rule(name):
     rule = registry.rule(name)

@@ -343,7 +343,7 @@ def _operands(kind):
                 ("float64", [0.5, 0.25, 0.75]), ("float32", [0.25, 0.5, 1]), ("float16", [1, 0.5, 2]))]}[kind]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("name", array_functions.UFUNCS)
 @pytest.mark.filterwarnings("ignore")
 def test_ufuncs_by_jax_agree_with_numpy(name):
@@ -365,7 +365,7 @@ def test_ufuncs_by_jax_agree_with_numpy(name):
     assert tried, "the table promises something it never does"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", array_functions.FUNCTIONS)
 def test_functions_by_jax_agree_with_numpy(name):
     calls = {"concatenate": [(([0, 1],), {})], "tile": [((0, 2), {})], "roll": [((0, 1), {})],

@@ -8,6 +8,7 @@ import products
 import pytest
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("benchmark", "arguments", "lines"), [
     (dispatch, ["--calls", "30"], 9), (memory, ["--scale", "0.001", "--runs", "1"], 15),
     (products, ["--only", "square 32", "--dtypes", "float64", "--seconds", "0.001"], 8),

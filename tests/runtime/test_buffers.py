@@ -25,6 +25,7 @@ def test_offsets(shift, itemsize, offset):
     assert offset_of(memory[::2], itemsize) is None
 
 
+@pytest.mark.slow
 def test_a_view_starts_aligned_and_keeps_the_array():
     given = aligned_memory(4096)[16:1016].view(np.float64).view(Owner)
     given[...] = np.arange(125)

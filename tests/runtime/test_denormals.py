@@ -43,7 +43,7 @@ def assert_alike(got, wanted):
         np.testing.assert_allclose(mine, theirs, rtol=1e-6 if theirs.dtype.itemsize < 8 else 1e-13, atol=least)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("native", ["auto", "never"])
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -156,6 +156,7 @@ def test_writes_into_arguments_copy_no_more():
     assert copies() == copies(denormals=False)
 
 
+@pytest.mark.slow
 def test_first_calls_from_several_threads():
     """In a process of its own, where XLA's threads have not been set yet."""
     code = """

@@ -67,6 +67,7 @@ def test_settings_of_jax_choose_the_program():
     assert f.cache_size() == 3
 
 
+@pytest.mark.slow
 def test_the_caches_of_jax_may_be_cleared():
     f = made()
     jax.clear_caches()

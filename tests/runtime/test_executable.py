@@ -76,7 +76,7 @@ CONSUMERS = {"elementwise": lambda a: a + a[::-1], "reduction": lambda a: a.real
              "library": lambda a: a.reshape(-1, 4)[:4].T @ a.reshape(-1, 4)[:4]}
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32", "float64", "complex128"])
 @pytest.mark.parametrize("consumer", CONSUMERS)
 @pytest.mark.parametrize("first", [16, 0])
@@ -149,6 +149,7 @@ def test_arguments_may_change_after_the_call(size):
         np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.slow
 def test_results_outlive_the_call_and_are_recycled():
     pool.release_memory()
     x = sample((BIG,), "float64")
@@ -221,6 +222,7 @@ def test_on_device(size, jax_default):
         np.testing.assert_array_equal(np.asarray(same), x)
 
 
+@pytest.mark.slow
 def test_on_device_finishes_before_a_lent_array_can_change():
     x = shifted(sample((BIG * 10,), "float64"), 0)
     run = compiled(lambda a: jnp.sort(a), x)
@@ -250,6 +252,7 @@ def test_inside_an_outer_jit(jax_default):
         np.testing.assert_allclose(run.traced([x])[0], np.sin(x), rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_threads():
     x = sample((BIG,), "float64")
     run = compiled(lambda a, b: (a + b, a.sum()), x, x)
@@ -314,6 +317,7 @@ def test_no_big_copies():
     assert executable.POOL is pool.POOL
 
 
+@pytest.mark.slow
 def test_jax_compile_cache_across_processes(tmp_path):
     program = """
 import numpy as np

@@ -18,6 +18,7 @@ def field(x, iterations):
     return x[:4].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux") or heap._mallopt() is None, reason="needs an untuned glibc")
 def test_repeated_calls_touch_no_fresh_pages():
     x = np.random.default_rng(0).normal(size=(1500, 1500))

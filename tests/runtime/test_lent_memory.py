@@ -52,7 +52,7 @@ def wide():
         yield
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("first", ["of jax", "of NumPy"])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("length", LENGTH)
@@ -107,7 +107,7 @@ CALLS = {
 }
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("length", LENGTH)
 @pytest.mark.parametrize("function", [slow, slow_of_jax])
@@ -121,7 +121,7 @@ def test_arguments_of_calls(call, function, length, place):
     np.testing.assert_allclose(result, wanted, rtol=1e-15)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("length", LENGTH)
 @pytest.mark.parametrize("function", [slow, slow_of_jax])
@@ -138,7 +138,7 @@ def test_linear_functions_keep_where_they_were_taken(way, function, length, plac
     np.testing.assert_allclose(found[0] if way == "vjp" else found, wanted, rtol=1e-15)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("length", [1000, 4_000_000])
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("call", [*DERIVED, "grad", "value_and_grad", "jvp"])
@@ -193,7 +193,7 @@ def seen(kept):
     return np.array([x[()] for x in kept] if isinstance(kept, np.nditer) else kept)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("keeper", KEEPERS)
 def test_results_live_as_long_as_what_looks_at_them(keeper):
     """Their memory is used again by later calls, not before."""

@@ -64,7 +64,7 @@ def made(monkeypatch):
     gc.enable()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_programs_go_with_their_function(way, made):
     function = WAYS[way]()
@@ -74,6 +74,7 @@ def test_programs_go_with_their_function(way, made):
     assert not len(made)
 
 
+@pytest.mark.slow
 def test_what_runs_without_xla_goes_with_its_function(made):
     others = [x for x in gc.get_objects() if type(x) is Straight]
     function = reactant.jit(_sorted)
@@ -83,6 +84,7 @@ def test_what_runs_without_xla_goes_with_its_function(made):
     assert len(own) == 1 and own[0]() is None
 
 
+@pytest.mark.slow
 def test_what_cycles_hold_is_collected(made, monkeypatch):
     monkeypatch.setattr(program, "FEW", 5)
     monkeypatch.setattr(program, "_MOST_ALIVE", [5])
@@ -112,7 +114,7 @@ DERIVED = {"gradient": lambda: reactant.grad(lambda x: _recurrence(x).sum()),
            "concatenations": lambda: reactant.jit(lambda x: _transform(x[:8] + 0j))}
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("way", {**WAYS, **DERIVED})
 def test_nothing_of_ours_waits_for_the_collector(way):
     """Nothing we make refers to itself: what it holds (arrays, modules) would stay until cycles are collected."""

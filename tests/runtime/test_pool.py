@@ -104,6 +104,7 @@ def test_fresh_buffers_are_writable_by_donation():
         assert fill(buffer).unsafe_buffer_pointer() == address
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "expected"), [("12345", "12345"), ("lots", "must be a whole number")])
 def test_the_limit_is_named_by_the_environment(value, expected):
     code = "from reactant.runtime.pool import POOL; print(POOL.limit)"

@@ -25,7 +25,7 @@ def lowered(steps, put_together, shape=(5,), **options):
     return reactant.jit(butterflies(steps, put_together), frontend="jax", **options).lower(x).compile(), x
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("steps, put_together, native, fused", [
     (5, jnp.stack, False, True), (160, jnp.stack, True, True), (160, sum, False, True),
     (160, lambda a: a, False, True)])
@@ -35,6 +35,7 @@ def test_what_becomes_native(steps, put_together, native, fused):
     assert (NO_FUSION.items() <= compiled.executable.xla_options.items()) != fused
 
 
+@pytest.mark.slow
 def test_without_native_code_it_is_not_fused():
     """160 swaps of 5 numbers took minutes to compile."""
     compiled, x = lowered(160, jnp.stack, native="never")

@@ -41,7 +41,7 @@ def agree(seed: int) -> None:
                               f"{jax.jit(function).lower(*given).as_text()}"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("seed", range(FEW))
 def test_few_programs(seed):
     agree(seed)

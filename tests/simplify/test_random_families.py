@@ -269,6 +269,7 @@ def check(seed, finite=False):
     return True
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("finite", [False, True])
 def test_simplified_families_keep_their_values(finite):
     assert sum(check(seed, finite) for seed in range(40)) > 25

@@ -298,6 +298,7 @@ def check(seed, dtype, allow):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
 def test_simplified_programs_keep_every_bit(dtype):
     assert sum(check(seed, dtype, ()) for seed in range(120)) > 60

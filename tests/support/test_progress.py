@@ -88,6 +88,7 @@ def while_known(x):
     return x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [of_texts, over_pairs, while_known])
 def test_unrolled_loops_are_named(function, monkeypatch):
     found = []

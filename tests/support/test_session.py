@@ -28,6 +28,7 @@ def test_a_collector_that_is_off_stays_off():
         gc.enable()
 
 
+@pytest.mark.slow
 def test_what_the_user_has_frozen_stays_frozen():
     gc.freeze()
     try:

@@ -31,6 +31,7 @@ CHOSEN = {                                                      # of a number x 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHOSEN)
 def test_what_is_not_chosen_stays_out(name):
     with np.errstate(all="ignore"):
@@ -81,6 +82,7 @@ def test_in_loops():
     assert gradient[0] == 0 and np.isfinite(gradient).all()
 
 
+@pytest.mark.slow
 def test_chains_of_choices_are_short():
     """Each step reads what the one before says of them all."""
     def function(x):

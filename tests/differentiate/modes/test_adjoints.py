@@ -14,7 +14,7 @@ def windows_of(random, shape):
                     if random.random() < 0.6 else slice(None) for n in shape)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_any_windows(seed):
     random = np.random.default_rng(seed)
@@ -35,6 +35,7 @@ def test_any_windows(seed):
     np.testing.assert_allclose(along, jax.jvp(jax.grad(f), (x,), (np.ones_like(x),))[1], rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_parts_beside_each_other_are_joined():
     def rows(x):
         h = np.zeros(3)

@@ -65,6 +65,7 @@ def of_gradient(**way):
     return reactant.grad(reactant.jit(lambda x: diffuse(x, range(N)), native="never"), **way)
 
 
+@pytest.mark.slow
 def test_every_way_gives_the_plain_gradient_in_less_memory():
     plain = of_gradient()
     expected = plain(X)
@@ -86,6 +87,7 @@ def test_a_loop_says_how_it_is_kept(way):
     assert loss(X) == diffuse(X, range(N))                      # outside compiled code it is the range itself
 
 
+@pytest.mark.slow
 def test_checkpointed_takes_what_a_loop_can_index():
     with pytest.raises(reactant.UnsupportedError, match="checkpointed takes a range or an array"):
         reactant.jit(lambda x: [x for _ in reactant.checkpointed({1: 2})] and x)(X)
@@ -98,6 +100,7 @@ def test_checkpointed_takes_what_a_loop_can_index():
     assert reactant.check_derivatives(rows, X)
 
 
+@pytest.mark.slow
 def test_memory_grows_with_the_root_of_the_iterations():
     sizes = []
     for n in (100, 400, 1600):
@@ -117,6 +120,7 @@ def eliminated(a, iterations):
     return np.sum(a ** 2)
 
 
+@pytest.mark.slow
 def test_an_inner_loop_is_bounded_by_the_counter_of_one_that_becomes_two():
     a = np.random.default_rng(0).standard_normal((6, 6)) + 3 * np.eye(6)
     plain = reactant.grad(eliminated)(a, 6)
@@ -131,6 +135,7 @@ def substituted(a):
     return np.sum(a ** 2)
 
 
+@pytest.mark.slow
 def test_a_loop_that_may_end_early_keeps_what_its_iterations_change():
     """Iterations that change an element of an array too large to keep whole: there are no groups that are run again."""
     a = np.random.default_rng(0).standard_normal((400, 400))

@@ -91,6 +91,7 @@ def test_products_are_not_done_again():
         assert not [op for loop in loops for op in modules.walk(loop) if op.name == "stablehlo.tanh"]
 
 
+@pytest.mark.slow
 def test_linearize_of_loops():
     def function(x):
         for _ in range(20):

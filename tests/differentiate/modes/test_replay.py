@@ -65,6 +65,7 @@ WAYS = {"unknown": {}, "binomial": {"checkpoint": "binomial"}, "groups": {"check
         "budget": {"memory_budget": 600}}
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_number_of_iterations(way):
     gradient = reactant.jit(reactant.grad(decay, **WAYS[way]), traced_argnames="n", **CHEAP)
@@ -88,6 +89,7 @@ def sines(function, **way):
     return lambda n: count(X, np.int64(n))
 
 
+@pytest.mark.slow
 def test_how_often_a_iteration_is_run():
     """Once forwards, where states are left on the way, and once to keep what the sweep needs. What an inner loop runs
     again is added to that, not multiplied."""
@@ -97,6 +99,7 @@ def test_how_often_a_iteration_is_run():
     assert count(10) <= 3 * 100 and count(40) <= 3 * 1600
 
 
+@pytest.mark.slow
 def test_memory_does_not_depend_on_the_number_of_iterations():
     """The same program reverses 10 iterations and 100,000."""
     gradient = reactant.jit(reactant.grad(decay), traced_argnames="n", **CHEAP)
@@ -112,6 +115,7 @@ def root(a):
     return x
 
 
+@pytest.mark.slow
 def test_a_search_that_ends_when_it_is_near_enough():
     assert reactant.grad(reactant.jit(root, **CHEAP))(2.0) == pytest.approx(0.5 / np.sqrt(2.0))
 

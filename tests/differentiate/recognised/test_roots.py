@@ -29,7 +29,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", CASES)
 def test_where_the_root_is_zero(name):
     function, x, first, second = CASES[name]
@@ -39,6 +39,7 @@ def test_where_the_root_is_zero(name):
         np.testing.assert_allclose(reactant.jacobian(gradient, mode=mode)(x), second, atol=1e-14)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("x", [0.3, 1e-2, 1e-4, 1e-8])
 def test_near_the_zero_of_the_root(x):
     """The second derivative of cos(sqrt(x)), (tan(r) / r - 1) cos(r) / (4 x), by its series: no digits are lost."""
@@ -55,6 +56,7 @@ def test_what_is_only_flat():
         assert not np.isfinite(reactant.grad(reactant.grad(function))(0.0))
 
 
+@pytest.mark.slow
 def test_elsewhere_and_with_parameters():
     def function(p):
         r = norm(p["x"], axis=-1)
@@ -66,12 +68,14 @@ def test_elsewhere_and_with_parameters():
     assert np.isfinite(mixed(p["k"])).all()
 
 
+@pytest.mark.slow
 def test_fourth_order():
     along = lambda f: lambda x: reactant.jvp(f, (x,), (np.array([1.0, 0.0]),))[1]                   # noqa: E731
     f = lambda x: np.cos(norm(x))                                                                 # noqa: E731
     np.testing.assert_allclose(along(along(along(along(f))))(np.zeros(2)), 1.0, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_what_is_masked_stays_out():
     """Distances of each to itself."""
     def energy(x):
@@ -85,11 +89,13 @@ def test_what_is_masked_stays_out():
     assert np.isfinite(reactant.grad(energy)(x)).all()
 
 
+@pytest.mark.slow
 def test_jax():
     curvature = reactant.hessian(lambda x: jnp.cosh(jnp.linalg.norm(x)))(jnp.zeros(2))
     np.testing.assert_allclose(curvature, np.eye(2), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_whatever_follows():
     """A function that goes on for hundreds of operations."""
     def function(x):

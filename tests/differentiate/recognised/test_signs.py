@@ -1,6 +1,7 @@
 """Choices for the sake of signs, knots and what is no number lose no derivative, of first or second order."""
 import jax
 import numpy as np
+import pytest
 import scipy.special as special
 
 import reactant
@@ -33,6 +34,7 @@ SMOOTH = {                                               # of one number: (funct
 }
 
 
+@pytest.mark.slow
 def test_first_and_second():
     functions, points, first, second = zip(*SMOOTH.values(), strict=True)
     x, ones = np.array(points), np.ones(len(points))
@@ -48,6 +50,7 @@ def test_first_and_second():
     np.testing.assert_allclose(reactant.grad(lambda x: np.sum(gradient(x)))(x), second, rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_complex_on_the_axes():
     functions = [np.exp, np.sin, np.cosh, np.tanh, np.arcsin]
     z, h = np.array([0.3 + 0j, 0.3j, -0.4 - 0.0j]), 1e-3
@@ -57,6 +60,7 @@ def test_complex_on_the_axes():
     np.testing.assert_allclose(real - 1j * imaginary, expected, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_values_stay_as_they_are():
     x = np.array([-0.0, 0.0, -3.0, 3.0, 4.5, -4.5, np.inf, -np.inf, np.nan])
 
@@ -84,6 +88,7 @@ def test_least_squares_where_they_fit():
                                    2 * matrix.T @ matrix, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_logsumexp():
     with jax.enable_x64(True):
         for x in (np.zeros(3), np.array([1.0, -np.inf, 1.0]), np.array([800.0, 3.0, 800.0])):

@@ -35,7 +35,7 @@ def by_differences(f, w, h=1e-4):
                                for b in steps]) / (4 * h * h)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", FORMS)
 def test_ties(name):
     f = FORMS[name]

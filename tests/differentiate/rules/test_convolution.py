@@ -51,7 +51,7 @@ INTERPRETED = {"batch_groups", "dilated_kernel", "reversed"}
 """Also by the reference interpreter, which is independent of XLA (and aborts on some others)."""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives(name):
     numbers, x, kernel = ROWS[name]

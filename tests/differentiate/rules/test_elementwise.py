@@ -84,6 +84,7 @@ def test_what_where_masks_out_stays_out(name):
         assert not compiled(jvp(reverse, [0], [1]), [x, np.ones(2), np.ones(2)])[-1].any()
 
 
+@pytest.mark.slow
 def test_functions_of_an_order():
     x = np.array([0.7, 1.5, 2.2])
     check(module_of(lambda x: ops.polygamma(ops.splat(2.0, x), x), [x]), [x], evaluate=compiled, order=1, rtol=1e-4)
@@ -92,6 +93,7 @@ def test_functions_of_an_order():
         vjp(module_of(lambda n: ops.polygamma(n, ops.splat(2.0, n)), [x]), [0], [0])
 
 
+@pytest.mark.slow
 def test_bessel_functions():
     x = np.array([-20.0, -7.9, -0.3, 0.0, 1e-3, 2.0, 8.5, 700.0])
     with building():
@@ -124,6 +126,7 @@ def test_random_numbers_move_with_their_bounds(distribution):
 HALF = pytest.param(np.float16, marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, HALF, ml_dtypes.bfloat16])
 def test_narrow_floats(dtype):
     """Every elementwise rule in one program of this dtype, against float64."""
@@ -161,6 +164,7 @@ def test_the_logistic_function_is_recognised():
         np.testing.assert_allclose(g, y * (1 - y), rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_what_softmax_divides_by_is_never_zero():
     """Its sum has an exp(0), so nothing is chosen for 0 / 0; a sum of exponentials alone may vanish, where masked."""
     x = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)

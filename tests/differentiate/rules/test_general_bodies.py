@@ -87,7 +87,7 @@ ROWS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", ROWS)
 def test_derivatives(name):
     build, *arguments = ROWS[name]
@@ -101,6 +101,7 @@ def test_derivatives(name):
           order=1 if name == "scatter_any" else 2)
 
 
+@pytest.mark.slow
 def test_products_with_zeros_are_exact_when_scattered():
     x, u, i = np.array([2.0, 0.0]), np.array([3.0, 0.0, 4.0, 0.0]), np.array([[0], [0], [0], [1]])
     numbers = dict(PUT, update_window_dims=())
@@ -108,6 +109,7 @@ def test_products_with_zeros_are_exact_when_scattered():
           evaluate=compiled)
 
 
+@pytest.mark.slow
 def test_updates_of_one_element_without_a_common_one():
     """x -> u - x of several u: they cannot be combined first; where each element has one update, they need not."""
     def from_update(x, u):
@@ -157,6 +159,7 @@ NORMALISATIONS = {
 }
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", NORMALISATIONS)
 def test_batch_normalisation(name):
     build, *shapes = NORMALISATIONS[name]
@@ -164,6 +167,7 @@ def test_batch_normalisation(name):
     check(module_of(build, arguments), arguments, evaluate=compiled, order=2 if name == "inference" else 1, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_constants_that_were_moved_out_of_a_body():
     """Simplification hoists constants; rules copy bodies into another module."""
     x = real(5)

@@ -156,7 +156,7 @@ LONG = {"exponential", "qr_stack", "qr_square_complex", "qr_full", "svd_complex_
         "apply_q_right", "pseudo_inverse"}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in ROWS])
 def test_derivatives(name):
     function, *arguments = ROWS[name]
@@ -171,6 +171,7 @@ def test_second_derivatives(name):
     check(module_of(of_jax(function), arguments), arguments, evaluate=compiled, rtol=3e-5, values_rtol=1e-14)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", ["lu_tall", "qr", "svd_tall", "eigh", "eigenvalues", "tridiagonal"])
 def test_single_precision(name):
     function, *arguments = ROWS[name]
@@ -189,6 +190,7 @@ def test_single_precision(name):
         np.testing.assert_allclose(b, a, rtol=2e-3, atol=2e-3 * np.abs(a).max())
 
 
+@pytest.mark.slow
 def test_two_sided_complex_pairs():
     """A rotation: both components of each vector are equally long, and only one is real."""
     a = np.array([[0.3, -1.0], [1.0, 0.3]])
@@ -214,6 +216,7 @@ def test_arbitrary_vectors_are_refused():
         jvp(module, [0], [0])
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function, shape", [
     (lambda a: np.linalg.svd(a)[0][:, :2], (5, 2)), (lambda a: np.linalg.svd(a)[2][..., :2, :] ** 2, (2, 2, 5)),
     (lambda a: np.linalg.svd(a)[1], (5, 2)), (lambda a: np.linalg.svd(a)[2], (5, 2)),
@@ -249,6 +252,7 @@ def test_a_solution_needs_no_derivative_of_the_factors():
         line.rpartition(" : ")[2] for line in text.splitlines() if "dot_general" in line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("control", ["scan", "while", "cond"])
 def test_a_solution_within_control_flow_needs_no_derivative_of_factors_made_outside(control):
     def solved(a, b):
@@ -271,6 +275,7 @@ def test_a_solution_within_control_flow_needs_no_derivative_of_factors_made_outs
     check(module, [a, b], evaluate=compiled, order=1, rtol=3e-5)
 
 
+@pytest.mark.slow
 def test_q_and_r_need_no_derivative_of_the_householder_vectors():
     """One solve with R; where the vectors are read as well, theirs is computed."""
     a = matrix(6, 4)
@@ -289,6 +294,7 @@ def test_q_and_r_need_no_derivative_of_the_householder_vectors():
     check(module_of(of_jax(packed), [a]), [a], evaluate=compiled, order=1, rtol=3e-5)
 
 
+@pytest.mark.slow
 def test_r_alone_and_its_diagonal():
     def volumes(a):
         r = lax.linalg.qr(a, full_matrices=False)[1]
@@ -298,6 +304,7 @@ def test_r_alone_and_its_diagonal():
         check(module_of(of_jax(volumes), [a]), [a], evaluate=compiled, rtol=3e-5)
 
 
+@pytest.mark.slow
 def test_determinants_need_no_products():
     """The cotangent of LU is diagonal: two solves, no product of matrices."""
     def logdet(a):
@@ -328,7 +335,7 @@ def test_determinants_of_singular_matrices_have_the_adjugate(name):
     np.testing.assert_allclose(moved, np.sum(expected * (a + 1), axis=(-2, -1)), atol=1e-13)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SINGULAR)
 def test_second_derivatives_of_determinants(name):
     """Along two directions: the determinant is a polynomial, and differences of differences are that to rounding."""
@@ -347,6 +354,7 @@ def test_second_derivatives_of_determinants(name):
     np.testing.assert_allclose(np.sum(swept * y, axis=(-2, -1)), expected, atol=1e-10)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("values", [jnp.linalg.eigvalsh, lambda a: jnp.linalg.svd(a, compute_uv=False),
                                     lambda a: jnp.linalg.norm(a, "nuc"), lambda a: jnp.abs(jnp.linalg.eigvals(a))])
 def test_one_call_gives_values_and_the_vectors_of_their_derivative(values):
@@ -363,6 +371,7 @@ def test_one_call_gives_values_and_the_vectors_of_their_derivative(values):
         np.testing.assert_allclose(slope, jax.grad(loss)(a), rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [np.eye(3), np.stack([2.0 * np.eye(3)[:2], np.ones((2, 3))]),
                                np.array([[1.0, 1j], [1j, 1.0], [2.0, 0.0]])], ids=["equal", "stack", "complex"])
 def test_pseudo_inverses(a):
@@ -382,6 +391,7 @@ def test_pseudo_inverses(a):
     np.testing.assert_allclose(reactant.grad(reactant.grad(f))(0.0), second, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_rules_of_determinants_are_kept_once():
     counts = []
     for n in (1, 2, 3):

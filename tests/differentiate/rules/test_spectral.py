@@ -44,7 +44,7 @@ def along(function, a, t, step=1e-3):
     return (4 * apart(step / 2) - apart(step)) / 3
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function, a", [
     (exponential, np.eye(3)), (exponential, EQUAL), (root, EQUAL), (polar, EQUAL), (polar, ITERATION[:, :3]),
     (shrunk, ITERATION[:3]), (exponential, ITERATION + 1j * ITERATION), (shrunk, (ITERATION + 1j * ITERATION)[:, :2])])
@@ -104,6 +104,7 @@ DIVIDED = [     # complex numbers as NumPy divides them are more than one operat
     solved(lambda u, s, v, b: v @ ((u.T @ np.outer(b, b)) / s[:, None]))]
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("function", "name"), [
     *((f, name) for f in SOLUTIONS for name in MATRICES),
     *((f, name) for f in DIVIDED for name in MATRICES if name != "complex")])
@@ -148,6 +149,7 @@ def test_nearly_equal_and_tiny_eigenvalues():
         np.testing.assert_allclose(moved, scipy.linalg.expm_frechet(a, t, compute_expm=False), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_batches_of_jax():
     def function(a):
         values, vectors = jnp.linalg.eigh(a)

@@ -82,6 +82,7 @@ def test_derivatives(name):
     check(module, arguments, evaluate=interpret.evaluate)
 
 
+@pytest.mark.slow
 def test_several_operands():
     x = real(6)
 

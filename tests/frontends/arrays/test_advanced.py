@@ -75,18 +75,20 @@ def layout(key):
     return write
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [read, write_number, write_array, write_through_a_view, layout])
 def test_keys(kind):
     check_table([kind(key) for key in KEYS.values()], X, ROWS, COLUMNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtypes", [("u1", "i4"), ("i2", "u8")])
 def test_index_dtypes(dtypes):
     check_table([read(key) for key in KEYS.values()], X.astype("i1"), ROWS.astype(dtypes[0]) % 3,
                 np.abs(COLUMNS).astype(dtypes[1]))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("kind", [read, write_number, write_array])
 def test_known_indices(kind):
     check_table([lambda x, a, key=key: kind(lambda i, j: key(ROWS, COLUMNS))(x, a, a) for key in KEYS.values()], X, 1.5)
@@ -146,7 +148,7 @@ def test_ufunc_at_counts_every_occurrence():
     check_table([at(u) for u in UFUNCS] + [at_columns(u) for u in UFUNCS], np.arange(1, 5.), REPEATED, np.arange(1, 7.))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", ["i8", "u1", "c16", "f4", "?"])
 def test_ufunc_at_dtypes(dtype):
     check_table([at(u, 2) for u in UFUNCS] + [at(u, 1.5) for u in UFUNCS] + [at(np.logical_or), at(np.bitwise_xor)],

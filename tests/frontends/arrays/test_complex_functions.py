@@ -18,7 +18,7 @@ def signs(z: np.ndarray) -> np.ndarray:
     return np.stack([np.where(np.isnan(p), False, np.signbit(p)) for p in (z.real, z.imag)])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["D", "F"])
 @pytest.mark.parametrize("name", INVERSES)
 def test_branch_cuts(name, dtype):
@@ -43,7 +43,7 @@ def test_signs_on_the_axes(name):
     np.testing.assert_array_equal(signs(found), signs(expected))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [*INVERSES, "exp", "absolute"])
 def test_infinities(name):
     function = getattr(np, name)

@@ -40,6 +40,7 @@ MAKERS = [
     lambda x: np.array(range(4)) * x[0]]
 
 
+@pytest.mark.slow
 def test_makers():
     check_table(MAKERS, X)
     check_table(MAKERS, np.asfortranarray(X.astype("f4")))

@@ -62,7 +62,7 @@ CORNERS = {      # (ufunc, where the sign of a zero or an infinity beside NaN is
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("name", sorted(UFUNCS))
 def test_every_dtype(name):
     ufunc, cases = UFUNCS[name], []
@@ -103,6 +103,7 @@ RANGES = {
 }
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", ["d", "f"])
 def test_accuracy(dtype):
     random = np.random.default_rng(0)

@@ -53,7 +53,7 @@ def assign(x, i, j):
     return row
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("i, j", [(0, 0), (1, 3), (2, 4), (3, 1), (3, 5)])
 def test_run_time_integers(i, j):
     check_table([*RUN_TIME, assign], X, np.int64(i), np.int32(j))
@@ -110,7 +110,7 @@ def write_flat(x, values):
     x.T.flat[-2:] = 3
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("values", [np.arange(2.0), np.arange(30.0), np.zeros(0), np.ones((2, 2)), np.float64(4)])
 @pytest.mark.parametrize("shape", [(4, 3), (6,), (2, 3, 4)])
 def test_flat_assignment_repeats_or_cuts_the_values(shape, values):

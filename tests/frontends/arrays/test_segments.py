@@ -13,6 +13,7 @@ SEGMENTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.logical_or, np.fmax],
                          ids=lambda u: u.__name__)
 def test_any_segments(ufunc):

@@ -150,6 +150,7 @@ def run(program: Program, x, i):
 SETTINGS = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None, "derandomize": True}
 
 
+@pytest.mark.slow
 @settings(max_examples=100, **SETTINGS)
 @given(programs())
 def test_chains_of_views(program):

@@ -35,7 +35,7 @@ def arrays_for(ufunc, method):
     return found
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("method", ["reduce", "accumulate"])
 @pytest.mark.parametrize("name", sorted(set(BINARY) - WRONG_IN_NUMPY))
 def test_every_dtype(name, method):
@@ -53,6 +53,7 @@ def test_order_dependent_reductions_fold_from_the_left(name):
     np.testing.assert_allclose(reactant.jit(lambda x: ufunc.reduce(x, axis=1))(x), expected, rtol=1e-11)
 
 
+@pytest.mark.slow
 def test_axes_and_options():
     mask = X > 0
     check_table([
@@ -69,6 +70,7 @@ def test_axes_and_options():
     ], X, WHOLE, mask)
 
 
+@pytest.mark.slow
 def test_not_a_number():
     n = np.array([[1, np.nan, 3], [4, 5, 6.0], [np.inf, -np.inf, np.nan], [np.nan] * 3])
     ufuncs = (np.maximum, np.minimum, np.fmax, np.fmin, np.add, np.multiply, np.logical_and)

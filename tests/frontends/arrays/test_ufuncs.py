@@ -17,6 +17,7 @@ SCALARS = [np.float32(1.5), np.float64(2.5), np.int8(3), np.uint64(7), np.comple
 X = np.arange(12.0).reshape(3, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
 def test_python_numbers_are_weak(number):
     """NEP 50: a Python number takes the array's dtype, or its kind's default."""
@@ -26,6 +27,7 @@ def test_python_numbers_are_weak(number):
                  lambda *a: [x == number for x in a]], *arrays, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_numpy_scalars_are_strong():
     arrays = [samples.ordinary(d, 3) for d in samples.ALL]
     check_table([lambda *a, s=s: [x + s for x in a] for s in SCALARS], *arrays, rtol=1e-6)
@@ -47,6 +49,7 @@ class Constant(float, enum.Enum):
     HALF = 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [Metres(2.5), Count(3), Level.HIGH, Constant.HALF], ids=repr)
 def test_numbers_of_types_made_of_pythons_are_strong(number):
     """int8 + IntEnum was int8; other such numbers raised."""
@@ -57,7 +60,7 @@ def test_numbers_of_types_made_of_pythons_are_strong(number):
                 *arrays, rtol=1e-6)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("pair", [(a, b) for a in samples.ALL for b in samples.ALL if a < b], ids="".join)
 def test_mixed_dtypes(pair):
     a, b = (samples.ordinary(d, 4) for d in pair)
@@ -169,6 +172,7 @@ def test_integer_operators():
                  lambda x, y: x / y, lambda x, y: x * y, lambda x, y: abs(x)], x, y)
 
 
+@pytest.mark.slow
 def test_astype():
     arrays = [samples.ordinary(d, 6) for d in samples.ALL]
     for target in samples.ALL:

@@ -136,7 +136,7 @@ def arguments(length=9):
     return generator.random(length), generator.random(length)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_as_numpy_with_a_known_count(program):
     with warnings.catch_warnings():
@@ -218,6 +218,7 @@ def test_other_ways_to_reach_the_arrays_are_noticed(program):
         reactant.jit(program, max_unroll=3, unroll_limit=0)(*arguments(), 40)
 
 
+@pytest.mark.slow
 def test_many_choices_in_one_iteration_cost_what_each_costs():
     """Every choice is of the two before it: followed one by one they would be millions."""
     body = "".join(f"        if x[{k % 4}] + i > {k % 7}:\n            u, v = v, u\n"

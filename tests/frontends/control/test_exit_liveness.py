@@ -325,6 +325,7 @@ def test_what_is_seen_afterwards_is_right_or_refused(function):
         same(found, function(x.copy(), limit))
 
 
+@pytest.mark.slow
 def test_gradients():
     x = np.linspace(0.3, 0.9, 6)
     for function in (window, triangle_of_rows):

@@ -315,6 +315,7 @@ def acting(x):
     return np.array(seen), np.array(found)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [windows, of_rows, with_numbers, changed_later, of_many_shapes, mapped, objects,
                                      acting])
 def test_long_lists(program):
@@ -414,6 +415,7 @@ def over_what_is_made(x, n):
 X = np.linspace(-1, 2, 40)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [over_two_ranges, over_three, over_rows, over_a_triangle, over_two_with_a_condition,
                                      over_what_is_made])
 @pytest.mark.parametrize("n", [0, 1, 3, 12])

@@ -181,6 +181,7 @@ def test_iterations_of_one_loop(program):
     assert sizes[0] == sizes[1] < 400
 
 
+@pytest.mark.slow
 def test_loops_are_right():
     agree(enumerated, [(H, 150)])
     agree(zipped_behind, [(H, 150)])

@@ -251,6 +251,7 @@ def generator_prints(x, t):
     return v
 
 
+@pytest.mark.slow
 def test_a_generator_that_prints(capsys):
     for x, t in CASES:
         expected = generator_prints(x, t)

@@ -489,6 +489,7 @@ def left_in_a_while(x, n):
     return x, iterations
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [written_and_left, left_in_every_iteration, attribute_that_is_left,
                                      left_in_a_loop_inside, left_in_a_while])
 def test_a_name_leaves_an_argument_that_it_has_written(program):

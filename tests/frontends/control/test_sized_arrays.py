@@ -171,7 +171,7 @@ def distinct(x):
     return out, k
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program, arguments", [
     (levels, (GRAPH, 0)), (levels, (GRAPH.T, 3)), (selected, (X, 0)), (selected, (X, 7)), (selected, (X, 19)),
     (roots, (np.abs(X) + .5,)), *[(escapes, (X + 1j * X[::-1], iterations)) for iterations in (0, 1, 2, 3, 6, 20)],

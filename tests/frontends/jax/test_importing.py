@@ -198,7 +198,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name, x64):
     function, *args = PROGRAMS[name]
@@ -260,6 +260,7 @@ def test_donate_option_overwrites_what_results_can_use():
     assert x.is_deleted() and not y.is_deleted()
 
 
+@pytest.mark.slow
 def test_signatures_are_jax_jits():
     """One program for each of what jax compiles for: shapes, dtypes, weak types, trees, 64 bits, matmul precision."""
     f = reactant.jit(jax.jit(lambda x: x * 2))
@@ -324,6 +325,7 @@ for v in (x, jax.device_put(plain, first), jax.device_put(plain, rows), x, plain
 """
 
 
+@pytest.mark.slow
 def test_several_devices():
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run([sys.executable, "-c", SEVERAL_DEVICES], env=environment, capture_output=True, text=True)
@@ -458,6 +460,7 @@ def test_shard_map_on_one_device():
     check(lambda x: jax.device_put(x + 1, jax.devices()[0]) * 2, X)
 
 
+@pytest.mark.slow
 def test_exported_programs_of_symbolic_sizes_are_called_with_known_ones():
     rows = jax.ShapeDtypeStruct(export.symbolic_shape("n, 4", constraints=["n >= 2"]), jnp.float32)
     program = export.export(jax.jit(lambda x: jnp.cumsum(x, 0) @ x.T / x.shape[0]))(rows)
@@ -661,6 +664,7 @@ def test_what_uses_a_library_over_jax_is_a_jax_function(tmp_path, monkeypatch):
         assert not jax_recognition.is_jax_function(using(over_numpy))
 
 
+@pytest.mark.slow
 def test_objects_of_jax_are_given_to_jax_functions():
     matrix = sparse.BCOO.fromdense(jnp.eye(3) * 2)
     times = reactant.jit(lambda m, v: m @ v)
@@ -917,6 +921,7 @@ def walk(x, most):
     return total, key, least
 
 
+@pytest.mark.slow
 def test_arrays_that_jax_makes_of_what_is_known_go_through_loops_and_branches():
     x = np.ones(3, np.float32)
     for expected, got in zip(walk(x, 7.0), reactant.jit(walk, frontend="numpy")(x, 7.0), strict=True):

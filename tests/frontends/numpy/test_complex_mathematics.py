@@ -17,6 +17,7 @@ def one_number(z):
             cmath.isfinite(z))
 
 
+@pytest.mark.slow
 def test_functions():
     compiled = reactant.jit(one_number)
     for z in NUMBERS:

@@ -21,7 +21,7 @@ SHAPES = [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 4)), ((2, 3), (3, 4)), ((5, 2
           ((2, 0), (0, 3)), ((2, 3), (2, 3)), ((), (3,)), ((2, 2, 3), (3, 3, 2)), ((3,), (4,))]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_products_by_shape(shapes, dtype):

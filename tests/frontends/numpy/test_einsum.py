@@ -31,7 +31,7 @@ SUBSCRIPTS = [
     ("ii", (2, 3)), ("i$", (2, 3)), ("ij->...", (2, 3)), ("...->", (2, 3)), ("i", (2, 3))]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["f8", "i1"])
 @pytest.mark.parametrize("case", SUBSCRIPTS, ids=str)
 def test_einsum(case, dtype):

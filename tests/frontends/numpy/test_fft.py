@@ -60,7 +60,7 @@ SEVERAL = {name: getattr(np.fft, name)
            for name in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")}
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("options", [
     {}, {"axes": (0, 1)}, {"axes": (2, 0)}, {"axes": (1, 2), "s": (5, 3)}, {"axes": (0, -1), "s": (2, 8)},
     {"axes": (0, 1), "s": (-1, 3)}, {"axes": (1, 1)}, {"axes": (0, 1, 1)}, {"axes": (0, 2), "s": (2,)},

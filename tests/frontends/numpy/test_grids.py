@@ -41,6 +41,7 @@ TABLE = [
     lambda a, b, v: np.tri(3, 4) * a]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtypes", [("f8", "f8", "f8"), ("f4", "f8", "i4"), ("c8", "i1", "f4")], ids=str)
 def test_table(dtypes):
     check_table(TABLE, *((x * 9).astype(d) for x, d in zip((A, SQUARE, V), dtypes, strict=True)), rtol=1e-5)

@@ -79,7 +79,7 @@ IN_ORDER = [np.cumsum, np.cumprod, np.add.accumulate, np.multiply.accumulate, np
             _loop, _loop_over_elements, _while, _rows, _product, _counts, _under_a_condition, _nested, _at]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("native", ["auto", "never", "always"])
 @pytest.mark.parametrize("numbers", ["ones", "uniform", "normal"])
 @pytest.mark.parametrize("function", IN_ORDER, ids=lambda f: f.__name__)

@@ -248,6 +248,7 @@ def test_arguments_that_share_memory():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_derivatives_and_batches():
     def f(x):
         work = np.zeros_like(x)
@@ -331,7 +332,7 @@ def compare(seed):
           optimize=bool(seed % 2))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed):
     compare(seed)

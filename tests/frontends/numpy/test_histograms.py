@@ -29,6 +29,7 @@ def test_weights():
                  lambda x, w, i: np.histogram(x, 3, weights=w[:3])], X, W, WHOLE)
 
 
+@pytest.mark.slow
 def test_values_on_edges():
     grid = np.arange(0, 1.01, 0.1).repeat(2)
     check_table([lambda g, n=n, r=r: np.histogram(g, n, r) for n in (3, 5, 10, 7, 30)
@@ -60,6 +61,7 @@ def test_errors(name):
     check(WRONG[name], X)
 
 
+@pytest.mark.slow
 def test_more_dimensions():
     check_table([lambda x, y, w: np.histogram2d(x, y), lambda x, y, w: np.histogram2d(x, y, [3, 4], [[-1, 1], [-2, 2]]),
                  lambda x, y, w: np.histogram2d(x, y, EDGES),

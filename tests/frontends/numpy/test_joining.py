@@ -65,13 +65,14 @@ TABLE = [
     lambda a, b: np.atleast_3d(a, a[0], a[0, 0])]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f8", "i1", "c8", "?"])
 def test_table(dtype):
     a, b = ((RANDOM.normal(size=(2, 3)) * 10).astype(dtype) for _ in range(2))
     check_table(TABLE, a, b)
 
 
+@pytest.mark.slow
 def test_layout_of_inputs_does_not_matter():
     a = RANDOM.normal(size=(3, 2)).T
     check_table(TABLE, a, np.asfortranarray(a + 1))

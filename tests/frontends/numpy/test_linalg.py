@@ -38,7 +38,7 @@ def close(f, *args, **options):
 
 # ---- equations -------------------------------------------------------------------------------------------------
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("a", SQUARES, ids=identity_of)
 @pytest.mark.parametrize("f", [np.linalg.inv, np.linalg.det, np.linalg.slogdet])
 def test_of_one_square_matrix(f, a):
@@ -135,7 +135,7 @@ def test_cholesky_reads_one_triangle(upper):
     close(lambda a: np.linalg.cholesky(a, upper=upper), a)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("a", ANY_SHAPE, ids=identity_of)
 @pytest.mark.parametrize("mode", ["reduced", "complete"])
 def test_qr(a, mode):
@@ -160,7 +160,7 @@ def test_qr_modes_that_do_not_exist():
         reactant.jit(lambda a: np.linalg.qr(a, "full"))(SQUARE)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("a", ANY_SHAPE, ids=identity_of)
 @pytest.mark.parametrize("full_matrices", [False, True])
 def test_svd(a, full_matrices):
@@ -176,12 +176,13 @@ def test_svd(a, full_matrices):
         np.testing.assert_allclose(gram, np.broadcast_to(np.eye(gram.shape[-1]), gram.shape), atol=tolerance)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("a", ANY_SHAPE, ids=identity_of)
 def test_singular_values(a):
     close(lambda a: (np.linalg.svdvals(a), np.linalg.svd(a, compute_uv=False)), a)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("a", [POSITIVE - 5 * np.eye(4), HERMITIAN - 3 * np.eye(3), POSITIVE_STACK], ids=identity_of)
 def test_hermitian_svd(a):
     close(lambda a: np.linalg.svd(a, compute_uv=False, hermitian=True), a)
@@ -192,7 +193,7 @@ def test_hermitian_svd(a):
     close(rebuilt, a)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("a", [POSITIVE, HERMITIAN, POSITIVE_STACK, INTEGER, POSITIVE.astype(np.float32), SQUARE,
                                NO_ROWS], ids=identity_of)
 @pytest.mark.parametrize("UPLO", ["L", "u"])
@@ -211,7 +212,7 @@ def test_eigh_triangle_is_checked():
     check(lambda a: np.linalg.eigh(a, "x"), POSITIVE)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", SQUARES, ids=identity_of)
 def test_eig_is_complex_and_satisfies_its_equation(a):
     values, vectors = reactant.jit(lambda a: np.linalg.eig(a))(a)
@@ -265,7 +266,7 @@ def test_pinv_of_a_hermitian_matrix():
     close(lambda a: np.linalg.pinv(a, hermitian=True), HERMITIAN)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("p", [None, 1, -1, 2, -2, np.inf, -np.inf, "fro", "bad"])
 @pytest.mark.parametrize("a", [SQUARE, STACK, COMPLEX, SINGULAR, np.zeros((2, 2)), np.stack([np.eye(2), SINGULAR])],
                          ids=identity_of)
@@ -277,7 +278,7 @@ def test_cond(a, p):
     close(lambda a: np.linalg.cond(a, p), a)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("ord", [None, 0, 1, -1, 2, -2, 3, 0.5, np.inf, -np.inf, "fro", "nuc", "bad"])
 @pytest.mark.parametrize("x, axis", [
     (np.arange(-3.0, 4), None), (np.arange(-3, 4), 0), (TALL, None), (TALL, 0), (TALL, (0, 1)), (TALL, (1, 0)),

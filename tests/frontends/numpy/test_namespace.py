@@ -91,7 +91,7 @@ def loops(ufunc):
             and len(set(t.split("->")[0].replace("l", "i"))) == 1]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda f: f.__name__)
 def test_ufuncs(ufunc):
     """Each loop on special values (one-dimensional operands suit the generalised ones too)."""

@@ -294,6 +294,7 @@ for function in compared, lambda x: np.polynomial.Polynomial(x), np.testing.asse
 """
 
 
+@pytest.mark.slow
 def test_submodules_of_numpy_are_refused_when_they_are_loaded(tmp_path):
     """They take 10 ms to load: only who asks for one pays."""
     script = tmp_path / "late.py"

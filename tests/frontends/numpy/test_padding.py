@@ -20,7 +20,7 @@ def padded(width, mode, keywords):
     return lambda a: np.pad(a, width, mode, **keywords)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("shape, width, dtype", [(*case, "f8") for case in WIDTHS] + [
     (*WIDTHS[3], dtype) for dtype in ("i4", "c16", "f4")], ids=str)
 def test_modes(shape, width, dtype):

@@ -54,7 +54,7 @@ FOLLOWED = {"val": lambda f: (f, T, C), "val2d": lambda f: (f, T, T[::-1].copy()
             "vander3d": lambda f: (lambda x, y, z: f(x, y, z, [1, 2, 1]), T, T * T, T + 1)}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_numpy_polynomial(kind):
     module = getattr(np.polynomial, kind)

@@ -49,7 +49,7 @@ DISCRETE = [
 ]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("method, args, law", CONTINUOUS, ids=[f"{m}{a}" for m, a, _ in CONTINUOUS])
 def test_continuous_laws(method, args, law):
     """Kolmogorov-Smirnov; a wrong law has a p-value of nothing, the right one above 1e-3 for this seed."""
@@ -61,7 +61,7 @@ def test_continuous_laws(method, args, law):
     assert laws.kstest(sample, law.cdf).pvalue > 1e-3
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("method, args, law", DISCRETE, ids=[f"{m}{a}" for m, a, _ in DISCRETE])
 def test_discrete_laws(method, args, law):
     """Chi-square over the values expected at least ten times, the rest together."""
@@ -80,6 +80,7 @@ def test_discrete_laws(method, args, law):
         assert observed[0] == COUNT
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("method, args, law", [("random", (), laws.uniform()), ("standard_normal", (), laws.norm()),
                                                ("standard_exponential", (), laws.expon()),
                                                ("standard_gamma", (2.5,), laws.gamma(2.5))])
@@ -100,7 +101,7 @@ def test_draws_are_independent():
         assert abs(np.corrcoef(x, y)[0, 1]) < 5 / np.sqrt(COUNT)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("low, high, dtype", [
     (0, 256, np.uint8), (-128, 128, np.int8), (0, 2, bool), (0, 2**32, np.uint32), (0, 3 * 2**30, np.int64),
     (-2**63, 2**63, np.int64), (0, 2**64, np.uint64), (5, 3 * 2**62, np.uint64), (-2**62, 2**62 + 2**61, np.int64)])
@@ -116,6 +117,7 @@ def test_integers_over_wide_ranges_are_uniform(low, high, dtype):
             assert laws.chisquare(counts).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_bounds_may_be_arrays():
     low, high = np.array([[0], [10]]), np.array([13, 20, 300])
     sample = drawn("integers", low, high, size=(500, 2, 3))
@@ -128,6 +130,7 @@ def test_bounds_may_be_arrays():
     assert (sample >= low).all() and (sample < high).all()
 
 
+@pytest.mark.slow
 def test_parameters_may_be_traced():
     def draw(loc, scale, rate, seed):
         rng = np.random.default_rng(seed)
@@ -137,6 +140,7 @@ def test_parameters_may_be_traced():
     assert poisson.shape == single.shape == (2,) and poisson[1] > 800
 
 
+@pytest.mark.slow
 def test_multivariate_normal():
     mean, cov = np.array([1.0, -2.0, 0.5]), np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.4], [0.1, -0.4, 0.5]])
 
@@ -151,6 +155,7 @@ def test_multivariate_normal():
         reactant.jit(draw)(mean, -cov, "svd", 3)
 
 
+@pytest.mark.slow
 def test_dirichlet_and_multinomial():
     alpha, p = np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.3, 0.5])
     sample = drawn("dirichlet", alpha, size=COUNT)
@@ -164,6 +169,7 @@ def test_dirichlet_and_multinomial():
 
 # ---- permutations and choices ----------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_permutations_are_uniform():
     def draw(seed):
         rng = np.random.default_rng(seed)
@@ -174,6 +180,7 @@ def test_permutations_are_uniform():
     assert counts.size == 6 and laws.chisquare(counts).pvalue > 1e-3
 
 
+@pytest.mark.slow
 def test_long_permutations():
     """Longer than what is sorted as one word; and every element is as likely in every place."""
     for count in (2**20 + 1, 1000):
@@ -183,6 +190,7 @@ def test_long_permutations():
         assert abs(np.corrcoef(order, np.arange(count))[0, 1]) < 5 / np.sqrt(count)
 
 
+@pytest.mark.slow
 def test_permutation_and_shuffle_keep_the_rows():
     def mix(a, b, seed):
         rng = np.random.default_rng(seed)
@@ -198,6 +206,7 @@ def test_permutation_and_shuffle_keep_the_rows():
     assert sorted(mixed.ravel()) == list(range(12))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("options, mean", [({}, 2.0), ({"p": np.array([0.1, 0.0, 0.4, 0.0, 0.5])}, 2.8)])
 def test_choice_with_replacement(options, mean):
     sample = drawn("choice", 5, size=COUNT, **options)
@@ -205,6 +214,7 @@ def test_choice_with_replacement(options, mean):
     assert set(sample) == set(np.flatnonzero(options.get("p", np.ones(5))))
 
 
+@pytest.mark.slow
 def test_choice_without_replacement():
     def draw(p, seed):
         rng = np.random.default_rng(seed)
@@ -221,6 +231,7 @@ def test_choice_without_replacement():
         reactant.jit(lambda p: np.random.default_rng(0).choice(5, 5, replace=False, p=p))(p)
 
 
+@pytest.mark.slow
 def test_choice_of_rows_and_single_elements():
     rows = np.arange(12.0).reshape(4, 3)
     found = reactant.jit(lambda a: np.random.default_rng(1).choice(a, 6))(rows)
@@ -233,7 +244,7 @@ def test_choice_of_rows_and_single_elements():
 
 # ---- kinds, shapes, errors -------------------------------------------------------------------------------------
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("method, args, options", [
     ("random", (), {}), ("random", ((2, 3),), {}), ("random", (), {"size": ()}),
     ("random", (), {"dtype": np.float32}),
@@ -285,6 +296,7 @@ def test_errors_are_those_of_numpy(method, args, options):
     assert str(compiled.value).split("\n")[0] == str(plain.value)
 
 
+@pytest.mark.slow
 def test_gamma_of_nan_and_infinity_ends():
     found = drawn("gamma", np.array([np.nan, np.inf, 0.0, 1e-300, 2.0]))
     assert np.isnan(found[0]) and np.isinf(found[1]) and (found[2:4] == 0).all() and 0 < found[4] < 100
@@ -301,6 +313,7 @@ def test_conditions_on_traced_parameters_raise_after_the_call():
 
 # ---- seeds and state -------------------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_same_seed_same_numbers_known_or_traced():
     def draw(seed):
         rng = np.random.default_rng(seed)
@@ -341,6 +354,7 @@ def test_the_state_advances_in_loops_and_branches():
     assert not np.array_equal(after, other)
 
 
+@pytest.mark.slow
 def test_a_while_loop_that_rejects():
     """Points in the unit disc, drawn until accepted."""
     def accepted(seed, n):

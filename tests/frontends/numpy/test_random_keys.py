@@ -93,7 +93,7 @@ def run(seed: int) -> None:
             assert "a length that is 1 at run time is not broadcast" in str(error)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("start", range(0, 100, 10))
 def test_random_keys(start):
     for seed in range(start, start + 10):

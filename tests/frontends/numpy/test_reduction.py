@@ -21,7 +21,7 @@ MASK = np.random.default_rng(0).integers(0, 2, (4, 3)).astype(bool) | (np.arange
 TABLE, DEEP = samples.ordinary("d", 4, 3), samples.ordinary("d", 2, 3, 4)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", EVERY)
 def test_every_dtype(name):
     f = getattr(np, name)
@@ -42,7 +42,7 @@ def test_every_dtype(name):
                 atol=1e-2)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", EVERY)
 def test_not_a_number(name):
     f = getattr(np, name)
@@ -52,7 +52,7 @@ def test_not_a_number(name):
         check_table([lambda c: f(c, axis=1)], np.nan_to_num(NAN) - 1j * np.nan_to_num(NAN)[::-1])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", EVERY)
 def test_small_and_empty(name):
     f, empty = getattr(np, name), np.zeros((0, 3))
@@ -61,7 +61,7 @@ def test_small_and_empty(name):
     check_table([lambda a: f(a, axis=0), lambda a: f(a, axis=1), lambda a: f(a, axis=3)], empty)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [n for n in EVERY if n not in CUMULATIVE])
 def test_axes(name):
     f = getattr(np, name)
@@ -151,6 +151,7 @@ def test_cumulative_sum_and_prod():
                  lambda x: np.cumulative_sum(x)], samples.ordinary("b", 4, 3))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", ["u1", "f4", "f8"])
 def test_places_of_extremes_in_long_rows(dtype):
     """Found by blocks, of which the last one may be shorter."""

@@ -15,6 +15,7 @@ TAME = [samples.ordinary(d, 4, 5) for d in samples.ALL if d != "?"]
 X = samples.awkward("d", 4, 5)
 
 
+@pytest.mark.slow
 def test_round():
     check_table([lambda *a, n=n: [np.round(x, n) for x in a] for n in (0, 1, 3)], *NUMBERS)
     check_table([lambda *a: [np.round(x, -1) for x in a], lambda *a: [x.round(2) for x in a]], *TAME)
@@ -32,6 +33,7 @@ def test_fix():
     check(lambda z: np.fix(z), EVERY[-1])
 
 
+@pytest.mark.slow
 def test_clip():
     check_table([lambda *a: [np.clip(x, 1, 5) for x in a], lambda *a: [np.clip(x, None, 5) for x in a],
                  lambda *a: [np.clip(x, 2, None) for x in a], lambda *a: [x.clip(1, 5) for x in a],
@@ -51,6 +53,7 @@ def test_clip_bounds():
                  lambda x, i: np.clip(x, 0, 1, dtype=np.float32)], X, i)
 
 
+@pytest.mark.slow
 def test_nan_to_num():
     check_table([lambda *a: [np.nan_to_num(x) for x in a], lambda *a: [np.nan_to_num(x[0, 0]) for x in a]], *EVERY)
     check_table([lambda x: np.nan_to_num(x, nan=3, posinf=7, neginf=-8), lambda x: np.nan_to_num(x, nan=x[3, 3]),
@@ -77,6 +80,7 @@ def test_parts_are_views():
     check(step, samples.ordinary("D", 4, 5))
 
 
+@pytest.mark.slow
 def test_closeness():
     check_table([lambda *a: [np.isclose(x, x[::-1]) for x in a], lambda *a: [np.isclose(x, 1) for x in a],
                  lambda *a: [np.isclose(x, x, equal_nan=True) for x in a], lambda *a: [np.allclose(x, x) for x in a],

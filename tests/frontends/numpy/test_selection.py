@@ -63,7 +63,7 @@ TAKE = [
                                       mode=("wrap", "clip"))]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("table", [WHERE, CHOICES, TAKE], ids=["where", "choices", "take"])
 @pytest.mark.parametrize("dtype", ["f8", "i1", "f4"])
 def test_table(table, dtype):

@@ -30,7 +30,7 @@ def everything(x):
     return laid_out(values, n), laid_out(first, n), each, laid_out(counts, n)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_unique_of_every_dtype(dtype):
     """Ties, NaN and signed zeros: counts and values agree with NumPy's."""
@@ -44,6 +44,7 @@ def test_shapes(x):
     check_table([everything, lambda x: np.unique(x, equal_nan=False).size], x)
 
 
+@pytest.mark.slow
 def test_long():
     x = RANDOM.integers(0, 90, 3000)
     check_table([everything, lambda x: everything(x * 0.5)], x)
@@ -80,10 +81,12 @@ def rows_by_rows(x):
     return total
 
 
+@pytest.mark.slow
 def test_uses():
     check_table([entropy, most_frequent, means_of_groups, relabelled], INTEGERS)
 
 
+@pytest.mark.slow
 def test_along_an_axis():
     def whole(x):
         values, first, each, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=0)
@@ -91,6 +94,7 @@ def test_along_an_axis():
     check_table([whole, rows_by_rows, lambda x: np.unique(x.T, axis=1).sum(axis=1), lambda x: whole(x * 0.5)], PAIRS)
 
 
+@pytest.mark.slow
 def test_of_what_a_mask_selects():
     def masked(x):
         values, first, each, counts = np.unique(x[x > 0], return_index=True, return_inverse=True, return_counts=True)
@@ -107,6 +111,7 @@ SETS = [
     lambda x, y: np.isin(x, y[y > 99]), lambda x, y: laid_out(np.setdiff1d(np.unique(y), x), 40)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["l", "d"])
 def test_set_functions(kind):
     check_table(SETS, INTEGERS.astype(kind), OTHERS.astype(kind))

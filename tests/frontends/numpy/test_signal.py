@@ -13,6 +13,7 @@ POINTS[0, :2], POINTS[1, 1:4] = [np.nan, np.inf], [XS[2], XS[-1], XS[0]]
 A = RANDOM.normal(size=(4, 5))
 
 
+@pytest.mark.slow
 def test_interp():
     check_table([
         lambda p, x, y: np.interp(p, x, y), lambda p, x, y: np.interp(p, x, y, left=-5, right=9),
@@ -26,6 +27,7 @@ def test_interp():
         POINTS, XS, YS)
 
 
+@pytest.mark.slow
 def test_interp_between_points_that_a_mask_selects():
     def filled(x):
         gone = np.isnan(x)
@@ -43,6 +45,7 @@ def test_interp_between_points_that_a_mask_selects():
     check_table([filled], np.where(np.arange(7) == 2, 3.0, np.nan))
 
 
+@pytest.mark.slow
 def test_gradient():
     check_table([
         lambda a, x: np.gradient(a), lambda a, x: np.gradient(a, 2.), lambda a, x: np.gradient(a, 1., 3.),
@@ -53,7 +56,7 @@ def test_gradient():
         lambda a, x: np.gradient(a, edge_order=3), lambda a, x: np.gradient(a, axis=(1, 0))], A, XS)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", ["f8", "i4", "c16", "i1", "?"])
 @pytest.mark.parametrize("n, m", [(5, 3), (3, 5), (6, 2), (6, 4), (4, 4), (1, 4), (9, 3), (50, 40), (40, 50),
                                   (130, 34)])
@@ -65,6 +68,7 @@ def test_convolutions(n, m, dtype):
         lambda u, v, mode=mode: np.convolve(u, v, mode), lambda u, v, mode=mode: np.correlate(u, v, mode))], u, v)
 
 
+@pytest.mark.slow
 def test_infinities_and_nans_stay_where_they_belong():
     x = np.arange(200.)
     x[50], x[90] = np.inf, np.nan

@@ -13,6 +13,7 @@ SMALL = [samples.awkward(d, 6, 4) for d in samples.ALL]
 FOUR = np.array([3.0, 1, 2, 0])
 
 
+@pytest.mark.slow
 def test_sort_and_argsort():
     check_table([lambda *a: [np.sort(x) for x in a], lambda *a: [np.sort(x, axis=0) for x in a],
                  lambda *a: [np.sort(x, axis=None) for x in a], lambda *a: [np.argsort(x, kind="stable") for x in a],
@@ -20,7 +21,7 @@ def test_sort_and_argsort():
                  lambda *a: [np.argsort(x, axis=None, kind="mergesort") for x in a]], *SMALL)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_long_axes(dtype):
     """Long axes sort packed integers: another path."""
@@ -29,6 +30,7 @@ def test_long_axes(dtype):
                  lambda x: np.argsort(x.reshape(2, 600), axis=1, kind="stable")], samples.awkward(dtype, 1200))
 
 
+@pytest.mark.slow
 def test_long_axes_with_ties():
     x = np.random.default_rng(0).normal(size=5000).astype("f").astype("d")
     x[::7] = x[1]
@@ -45,7 +47,7 @@ def test_lexsort():
                 random.integers(0, 5, 100), random.integers(0, 3, 100).astype(np.uint8), random.integers(0, 5, 100) / 2)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_searchsorted(dtype):
     check_table([lambda a, v: np.searchsorted(a, v), lambda a, v: np.searchsorted(a, v, side="right"),
@@ -102,6 +104,7 @@ def test_digitize():
                  lambda x, b: np.digitize(x, b[0])], x, edges)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", "lBfdD")
 def test_isin(dtype):
     random = np.random.default_rng(0)
@@ -112,6 +115,7 @@ def test_isin(dtype):
                  lambda x, y: np.isin(x, y, kind="other")], x, y)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", ["int16", "uint16", "int32", "int64", "uint64"])
 @pytest.mark.parametrize("where", ["near", "far", "least", "greatest", "both ends"])
 def test_isin_of_integers(dtype, where):
@@ -132,6 +136,7 @@ def test_isin_of_nan():
     check(lambda a: np.isin(a, a), np.array([np.nan, 1]))
 
 
+@pytest.mark.slow
 def test_sort_complex():
     check(lambda *a: [np.sort_complex(x) for x in a], *SMALL)
 

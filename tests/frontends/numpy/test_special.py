@@ -30,7 +30,7 @@ def test_angle():
     check_table([lambda *a: [np.angle(x) for x in a], lambda *a: [np.angle(x, deg=True) for x in a]], *EVERY, rtol=1e-6)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", samples.ALL)
 def test_differences(dtype):
     check_table([lambda x: np.diff(x), lambda x: np.diff(x, n=2, axis=0), lambda x: np.diff(x, n=0),
@@ -54,6 +54,7 @@ def test_trapezoid(dtype):
                 samples.ordinary(dtype, 4, 5), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_unwrap():
     phase = np.cumsum(np.random.default_rng(0).random((3, 30)) * 4, axis=1)
     steps = np.random.default_rng(0).integers(0, 20, (3, 30))

@@ -31,7 +31,7 @@ def test_every_method_is_there():
     assert set(PLACES) == set(numpys._QuantileMethods)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", PLACES)
 def test_quantiles(method):
     check_table(quantiles(np.quantile, np.percentile, method), X, HOLES, WHOLE, SINGLE, BYTES, rtol=1e-6)
@@ -74,7 +74,7 @@ def test_weights_are_refused():
 INFINITE = np.array([[np.inf, np.inf], [1, -np.inf]])
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("a", [X, HOLES, WHOLE, SINGLE, X + 1j * HOLES, WHOLE > 0, INFINITE],
                          ids=lambda a: str(a.dtype))
 def test_medians(a):
@@ -92,6 +92,7 @@ def test_out():
                  lambda x, o: np.nanmedian(x, axis=0, out=o), lambda x, o: np.median(x, axis=1, out=o)], X, np.zeros(7))
 
 
+@pytest.mark.slow
 def test_covariances():
     y, counts, weights = samples.ordinary("d", 4, 7, seed=1), np.array([1, 2, 0, 1, 3, 1, 1]), np.arange(7) / 7
     check_table([

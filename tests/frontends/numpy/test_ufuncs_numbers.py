@@ -9,7 +9,7 @@ from tests.oracle import check
 COMPARE = [lambda x, n: x > n, lambda x, n: x <= n, lambda x, n: x == n, lambda x, n: n != x, lambda x, n: n < x]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", [np.uint64, np.int8, np.uint8, np.int64])
 @pytest.mark.parametrize("number", [-1, 300, 2**70, -2**70, 5])
 def test_comparisons_are_exact(dtype, number):

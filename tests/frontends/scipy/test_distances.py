@@ -16,7 +16,7 @@ WEIGHTED = ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "
             "jaccard", "rogerstanimoto", "russellrao", "sokalsneath", "yule")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", [*WEIGHTED, "cosine", "correlation", "jensenshannon", "seuclidean", "mahalanobis"])
 def test_metrics(name):
     positive = name == "jensenshannon"
@@ -33,6 +33,7 @@ def test_metrics(name):
         check(lambda x, y: cdist(x, y, name), np.array([[1, 0, 2], [0, 0, 3]]), x.astype(np.float32), rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_square_forms_and_callables():
     x = A[:4]
     check(lambda x: squareform(pdist(x)), x, rtol=1e-12)

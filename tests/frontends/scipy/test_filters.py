@@ -34,14 +34,14 @@ FILTERS = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", FILTERS)
 def test_modes(name, mode):
     check(lambda x: FILTERS[name](x, mode), IMAGE, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("x", [LINE, CUBE, IMAGE.astype(np.float32)], ids=["1d", "3d", "float32"])
 @pytest.mark.parametrize("name", FILTERS)
 def test_ranks_and_dtypes(name, x):
@@ -63,6 +63,7 @@ def test_other_filters(f):
     check(f, IMAGE, rtol=1e-11, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_integers():
     x = np.arange(24, dtype=np.uint8).reshape(4, 6)
     check(lambda x: (ndimage.maximum_filter(x, 3), ndimage.median_filter(x, 3)), x)
@@ -87,6 +88,7 @@ def test_whole_sums_of_integers(dtype):
                      ndimage.convolve1d(x, [1, 3, -2], output=np.int32)), x)
 
 
+@pytest.mark.slow
 def test_weights_of_the_run():
     check(lambda x, w: (ndimage.correlate1d(x, w), ndimage.convolve(x, w[:, None] * w, mode="wrap")),
           IMAGE, np.array([0.5, 0.0, -0.25]), rtol=1e-12, atol=1e-14)
@@ -97,6 +99,7 @@ def test_weights_of_the_run():
         reactant.jit(lambda x, w: ndimage.minimum_filter(x, footprint=w > 0))(LINE, np.ones(3))
 
 
+@pytest.mark.slow
 def test_modules_that_are_loaded_while_tracing(tmp_path):
     """Packages load their parts at first use: here inside of the compiled function."""
     (tmp_path / "program.py").write_text(

@@ -46,19 +46,23 @@ SPECTRA = [
     lambda a, s: linalg.norm(a, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("s", [S, H], ids=["real", "complex"])
 def test_solves(s):
     check_table(SOLVES, A + 0 * s, s, B, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_single_precision():
     check_table(SOLVES, *(x.astype("f") for x in (A, S, B)), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_spectra():
     check_table(SPECTRA, TALL, S, rtol=1e-8, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_errors():
     check_table([lambda a: linalg.cholesky(a), lambda a: linalg.solve(a * 0, a), lambda a: linalg.inv(a / 0),
                  lambda a: linalg.solve_triangular(a * 0, a[0]), lambda a: linalg.det(a[:2])], -S)
@@ -72,6 +76,7 @@ def test_refusals(f, text):
         reactant.jit(f)(S)
 
 
+@pytest.mark.slow
 def test_solutions_by_the_array_api():
     from scipy._lib.array_api_compat.numpy.linalg import solve
     check_table([lambda a: solve(a, a[0]), lambda a: solve(a, a[:2].T), lambda a: solve(a[None], a.T)], S, rtol=1e-8)

@@ -23,6 +23,7 @@ FILTERS = [
     lambda x: signal.lfilter(B, A, x[0], zi=ZI[:2]), lambda x: signal.sosfilt(SOS[0], x)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["d", "D", "l"])
 def test_filters(dtype):
     check_table(FILTERS, (X * 3).astype(dtype), rtol=1e-8, atol=1e-10)

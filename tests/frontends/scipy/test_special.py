@@ -36,7 +36,7 @@ ARGUMENTS = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", sorted(special._FUNCTIONS))
 def test_against_scipy(name):
     function = getattr(scipy.special, name)
@@ -57,6 +57,7 @@ def test_python_functions_of_scipy_are_followed():
           np.array([[0.1, 2.0], [-3.0, 4.0]]), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_long_even_functions():
     x = np.array([-2.5, -0.6, 0.0, 0.2, 2.2])
     first = 1 - 2 * x * scipy.special.dawsn(x)
@@ -84,12 +85,14 @@ def test_what_is_refused(f, text):
         reactant.jit(f)(np.ones(3))
 
 
+@pytest.mark.slow
 def test_slope_of_students_distribution():
     freedom, places = np.array([0.5, 1.0, 3.0, 1e3])[:, None], np.array([0.0, 1e-9, -0.02, 0.5])
     slope = reactant.grad(lambda t: scipy.special.stdtr(freedom, t).sum())(np.broadcast_to(places, (4, 4)))
     np.testing.assert_allclose(slope, scipy.stats.t.pdf(places, freedom), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_slopes_in_loops_batches_and_single_precision():
     x = np.linspace(0.1, 3, 7)
 
@@ -108,6 +111,7 @@ def test_slopes_in_loops_batches_and_single_precision():
     np.testing.assert_allclose(single, slope, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_slopes_where_the_form_changes():
     """betaln at 8, and of equal arguments to second order."""
     places = np.array([[8.0, 2.5], [3.0, 3.0], [9.0, 9.0]])
@@ -119,7 +123,7 @@ def test_slopes_where_the_form_changes():
     np.testing.assert_allclose(matrix, second, rtol=1e-7)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function, x, slope", [
     (lambda x: scipy.special.boxcox(2.0, x), 0.0, np.log(2) ** 2 / 2),
     (lambda x: scipy.special.boxcox1p(2.0, x), 0.0, np.log(3) ** 2 / 2),
@@ -136,6 +140,7 @@ def test_slopes_in_each_argument(function, x, slope):
     np.testing.assert_allclose(reactant.jvp(function, (x,), (1.0,))[1], slope, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_derivatives_of_polygamma():
     """Python code around a ufunc that has another name."""
     x = np.array([0.3, 1.5, -0.5])

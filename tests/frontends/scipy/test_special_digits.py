@@ -89,6 +89,7 @@ def test_float32(name):
     np.testing.assert_array_max_ulp(got, wanted[usual], 2)
 
 
+@pytest.mark.slow
 def test_edges():
     edges = np.array([0.0, -0.0, -1.0, -2.0, -171.5, 171.7, np.inf, -np.inf, np.nan, 1.0, 2.0, 3.0, 172.0, 1e300,
                       -1e300])
@@ -104,6 +105,7 @@ def test_edges():
     np.testing.assert_array_max_ulp(reactant.jit(sp.gamma)(factorials + 0), sp.gamma(factorials), 3)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name, slope", [
     ("gammaln", lambda x: mp.digamma(x)), ("digamma", lambda x: mp.polygamma(1, x)),
     ("gamma", lambda x: mp.gamma(x) * mp.digamma(x)),
@@ -117,6 +119,7 @@ def test_derivatives(name, slope):
         np.testing.assert_allclose(got, wanted, rtol=2e-12, atol=1e-14)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("dtype", "digits"), [(np.float64, 1e-14), (np.float32, 2e-6)])
 def test_slope_of_digamma_everywhere(dtype, digits):
     """Negative numbers far from 0, and numbers whose square is none."""
@@ -133,6 +136,7 @@ def test_second_derivatives():
     np.testing.assert_allclose(second, sp.polygamma(1, x), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_of_python_numbers():
     @reactant.jit
     def of(x):

@@ -27,7 +27,7 @@ def test_densities(name):
     check(lambda x: distribution.logpdf(x, *shapes), X[4:9] / 31, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", sorted(CONTINUOUS.keys() - {"invgamma", "maxwell", "beta"}))
 def test_probabilities(name):
     shapes, distribution = CONTINUOUS[name], getattr(stats, name)
@@ -41,6 +41,7 @@ def test_quantiles(name):
     check(lambda q: (distribution.ppf(q, *shapes, 0.5, 2.0), distribution.isf(q, *shapes)), Q, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MASSES)
 def test_masses(name):
     k = np.array([-2, -1, 0, 1, 2, 3, 5, 6, 9])
@@ -79,6 +80,7 @@ def test_a_distribution_of_the_user():
     check(lambda x: (ramp.pdf(x), ramp.cdf(x, 0.1, 2.0), ramp.logpdf(x / 40)), X, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["average", "min", "max", "dense", "ordinal"])
 def test_ranks(method):
     x = np.round(np.random.default_rng(0).normal(size=(3, 12)), 1)
@@ -89,6 +91,7 @@ def test_ranks(method):
         check(lambda x: (stats.rankdata(x), stats.rankdata(x, axis=1)), x)
 
 
+@pytest.mark.slow
 def test_tests_of_ranks():
     x, y = np.random.default_rng(1).normal(size=(2, 20))
     check(lambda x, y: (*stats.spearmanr(x, np.round(y, 1)), *stats.friedmanchisquare(x, y, x + y), *stats.mood(x, y)),

@@ -11,7 +11,7 @@ from tests.oracle import check
 X = np.random.default_rng(0).normal(size=(4, 6))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", transforms.NAMES)
 def test_transforms(name):
     function = getattr(scipy.fft, name)

@@ -141,6 +141,7 @@ def collected(x):
     return len(found)
 
 
+@pytest.mark.slow
 def test_what_runs_again_for_room_says_everything_once():
     compiled = reactant.jit(collected, list_capacity=8)
     for wanted in (5.0, 40.0, 300.0):
@@ -150,6 +151,7 @@ def test_what_runs_again_for_room_says_everything_once():
     assert said(lambda: pytest.raises(ValueError, compiled, x)) == said(lambda: pytest.raises(ValueError, collected, x))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("native", ["auto", "never"])
 def test_nothing_is_lost_in_a_loop_of_which_no_value_is_used(native):
     def f(x, n):
@@ -176,6 +178,7 @@ def loss(w, x):
     return (w ** 2).sum()
 
 
+@pytest.mark.slow
 def test_derivatives_and_batches_say_nothing():
     w, x = np.ones(3), np.arange(3.0)
     slope = reactant.grad(lambda w, x: (lambda v: (v ** 2).sum())(w * 0.729 + 0.03 * 2.71))(w, x)

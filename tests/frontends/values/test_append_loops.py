@@ -196,7 +196,7 @@ def by_attribute(log):
     return lambda: len(made.items)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("holder", [by_default, by_attribute, lambda log: log.__len__, lambda log: partial(len, log),
                                     lambda log: logged], ids=["default", "slots", "bound", "partial", "global"])
 def test_lists_that_others_look_at(holder):

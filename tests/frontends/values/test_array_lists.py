@@ -187,7 +187,7 @@ PROGRAMS = [
     outside_of_loops, of_an_object, borders, rows_that_are_swapped]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_programs(program):
     agree(program, [(U,)])
@@ -383,6 +383,7 @@ def of_a_closure(places):
     return joined, np.array(parent)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program", [attribute, rows_in_a_dictionary, two_lists_of_an_object, of_a_closure])
 def test_lists_in_objects_dicts_and_closures_stay_in_a_loop(program):
     compiled = agree(program, [(np.random.default_rng(k).integers(0, 40, 120),) for k in range(2)])

@@ -103,7 +103,7 @@ def read(x, k):
     return len(rows[k]), sum(rows[k], 0.0), max(rows[k - 1], default=0.0)
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function", [distances, depth_first])
 def test_graphs(function):
     agree(function, [tuple(EDGES)])

@@ -90,6 +90,7 @@ def only_pushed(x):
     return heap
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("program, arguments", [
     (only_pushed, (X,)), (dijkstra, (WEIGHTS, 0)), (smallest, (X,)), (events, (X,)),
     (of_an_object, (X,)), (known_length, (X,))])
@@ -229,6 +230,7 @@ def test_elements_from_before_a_loop_that_change_in_it():
     agree(elements_that_change, [(x,)])
 
 
+@pytest.mark.slow
 def test_elements_of_a_long_list_are_counted():
     agree(counted, [(RNG.random(300),)])
 
@@ -279,6 +281,7 @@ def swapped_levels(links, start):
     return distance, level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [levels, swapped_levels])
 def test_graphs_by_levels(program):
     agree(program, [(WEIGHTS > 0, 0), (np.eye(7, k=1) > 0, 2)])

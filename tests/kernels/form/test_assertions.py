@@ -76,6 +76,7 @@ def test_of_c(language, header):
         checked(x, 3)
 
 
+@pytest.mark.slow
 def test_of_numba():
     cuda = pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 

@@ -91,6 +91,7 @@ def test_guards_and_bounds_hold_for_every_value(lowered):
     assert compiled <= 4
 
 
+@pytest.mark.slow
 def test_types_and_signs():
     values = [(1, 1, 1), (-2, 2, -1), (2**40, 2**31 + 5, -128), (-2**62, 2**32 - 1, 127), (5, 0, 0), (-7, 9, 3)]
     for convert in (lambda s, u, c: (s, u, c), lambda s, u, c: (np.int64(s), np.uint32(u), np.int8(c))):
@@ -129,6 +130,7 @@ def test_kernels_of_numba(lowered, lower):
     assert len(lowered) == (11 if lower == "tensor" else 3)     # tensor programs know their integers
 
 
+@pytest.mark.slow
 def test_grids_that_halve(lowered):
     reduced = reactant.cuda.load(r"""
     extern "C" __global__ void halve(double *a, int half, int n) {

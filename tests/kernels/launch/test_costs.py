@@ -39,11 +39,13 @@ def test_native_code_is_faster(kernel, grid, block, arguments):
     assert "compiled for the CPU" in text and "estimated at" in text
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("kernel, grid, block, arguments", TENSOR.values(), ids=TENSOR)
 def test_a_tensor_program_is_faster(kernel, grid, block, arguments):
     assert "raised to a tensor program" in str(reactant.kernel(kernel)[grid, block].explain(*arguments))
 
 
+@pytest.mark.slow
 def test_numbers_of_32_bits_that_are_no_vectors_cost_as_much_as_others():
     """A bilateral filter: exponentials of gathered neighbours."""
     pytest.importorskip("ziglang", reason="needs ziglang")
@@ -130,6 +132,7 @@ def test_launches_in_a_loop_are_cheaper_as_parts_of_it():
     assert "while" in text and "reactant.native" not in text
 
 
+@pytest.mark.slow
 def test_indices_that_are_written_out_for_each_access_are_counted_once():
     """Sums of absolute differences were 32,643 operations (more than are taken), and are 2,300."""
     from tests.kernels.corpus import hecbench, sized  # noqa: F401 (declares the program)

@@ -192,6 +192,7 @@ def test_device_arrays_are_copied_to_and_from():
     np.testing.assert_allclose(host, expected[:3])
 
 
+@pytest.mark.slow
 def test_numbas_reductions():
     largest = cuda.Reduce(lambda a, b: max(a, b))
 

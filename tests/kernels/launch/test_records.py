@@ -229,7 +229,7 @@ def _beyond(launch, b):
         b[name][0] += 1
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("way", ["tensor", "native"])
 @pytest.mark.parametrize("of,most", [(_moved, 15), (_turned, 25), (_scaled, 5), (_beyond, None)])
 def test_members_that_are_arrays_are_indexed_by_counters(of, most, way):

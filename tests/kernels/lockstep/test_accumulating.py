@@ -37,6 +37,7 @@ extern "C" __global__ void k(const double *a, const double *b, double *c, int n,
 }"""
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("n, m, l", [(64, 96, 40), (50, 33, 21)])
 def test_products_blocked_twice_are_one_contraction(n, m, l):  # noqa: E741
     kernel = reactant.cuda.load(BLOCKED, "k", lower="tensor")
@@ -89,7 +90,7 @@ BODIES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("body", BODIES)
 def test_sums_in_local_arrays(body):
     source = LOCAL.replace("BODY", BODIES[body]).replace("T ", "int ").replace("START", "3, 1, 4, 1, 5, 9, 2, 6")
@@ -155,6 +156,7 @@ def check_random(seeds):
             np.testing.assert_array_equal(y, expected, err_msg=f"{lower} of seed {seed}:\n{program.source}")
 
 
+@pytest.mark.slow
 def test_random_updates():
     check_random(range(6))
 

@@ -33,7 +33,7 @@ def hotspot(p, t):
             + 0.14 * q[1:-1, :-2, 1:-1] + 0.15 * q[:-2, 1:-1, 1:-1] + 0.16 * q[2:, 1:-1, 1:-1] + 0.01 * p)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(40, 16, 32), (5, 13, 11), (3, 8, 8), (2, 3, 1), (17, 9, 70)])
 def test_planes_in_registers(shape):
     nz, ny, nx = shape
@@ -83,7 +83,7 @@ def random_kernel(seed):
     return source, TYPES[kind], start + iterations * step, seed
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [*range(30), *(pytest.param(s, marks=pytest.mark.slow) for s in range(30, 400))])
 def test_random_registers(seed):
     source, dtype, end, _ = random_kernel(seed)
@@ -101,6 +101,7 @@ def test_random_registers(seed):
             np.testing.assert_allclose(tensor, native, rtol=1e-5, atol=1e-5, err_msg=source)
 
 
+@pytest.mark.slow
 def test_what_the_loop_writes_is_not_read_earlier():
     """A register from memory that the iterations write is what was there in its own iteration."""
     source = r"""extern "C" __global__ void k(float *x, float *y, int n, int m)
@@ -117,6 +118,7 @@ def test_what_the_loop_writes_is_not_read_earlier():
         np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_gradient_goes_through():
     p, t = np.random.default_rng(0).random((2, 6, 5, 7))
     source = HOTSPOT.replace("float", "double").replace("f *", " *").replace("f +", " +")

@@ -93,7 +93,7 @@ def some(quick, more):
     return [*quick, *(pytest.param(*case, marks=pytest.mark.slow) for case in more)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("source, edge, n, block, halo, kind", some(
     [(ROW, "filled", 257, 32, 1, "short"), (ROW, "wrapped", 100, 32, 3, "double"),
      (ITERATIONS, "clamped", 5, 8, 2, "float")],
@@ -107,6 +107,7 @@ def test_rows(source, edge, n, block, halo, kind):
     assert is_gone(agrees(source, -(-n // block), block, x, n))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("at, n, m, h, w, r, fill", some(
     [("AT", 19, 21, 8, 8, 1, 0), ("Z", 33, 7, 4, 16, 2, 0)], [("AT", 3, 5, 8, 8, 3, 0), ("Z", 16, 32, 4, 8, 1, 5)]))
 def test_planes(at, n, m, h, w, r, fill):
@@ -115,6 +116,7 @@ def test_planes(at, n, m, h, w, r, fill):
     assert is_gone(agrees(PLANE.format(at=at, h=h, w=w, r=r, fill=fill), grid, (w, h), x, n, m))
 
 
+@pytest.mark.slow
 def test_cubes():
     x = np.random.default_rng(0).standard_normal((5, 3, 10)).astype("f4")
     assert is_gone(agrees(CUBE, (3, 2, 3), (4, 2, 2), x, 5, 3, 10))
@@ -139,6 +141,7 @@ extern "C" __global__ void k(const float *x, float *y, int n, int m) {{
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edge", ["x[min(max(i, 0), n - 1) * m + min(max(j, 0), m - 1)]",
                                   "x[(i + n) % n * m + (j + m) % m]"])
 @pytest.mark.parametrize("n, m, b", some([(21, 29, 8)], [(32, 16, 16), (5, 9, 4)]))
@@ -164,6 +167,7 @@ KEPT = {
 }
 
 
+@pytest.mark.slow
 def test_neighbours_in_x_along_columns_need_no_transposes():
     """`i, j = cuda.grid(2)`: the first index is the row."""
     source = """extern "C" __global__ void k(const double *x, double *y, int n, int m) {
@@ -178,7 +182,7 @@ def test_neighbours_in_x_along_columns_need_no_transposes():
     assert "stablehlo.transpose" not in agrees(source, (9, 10), (8, 8), x, 70, 75)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
 def test_what_is_no_staging_stays_memory(body):
     source = f"""extern "C" __global__ void k(const double *x, double *y) {{
@@ -244,6 +248,7 @@ def test_reads_beyond_a_tile_are_reported():
         kernel[4, 8](np.ones(32), np.zeros(32))
 
 
+@pytest.mark.slow
 def test_tiles_that_are_cleared_before_their_edge_is_filled():
     """As Numba's documentation multiplies matrices of any size: one product, however the tiles are filled."""
     source = """
@@ -274,7 +279,7 @@ extern "C" __global__ void k(const float *a, const float *b, float *c, int n, in
             assert operations["stablehlo.dot_general"] == 1 and sum(operations.values()) < 6
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("body", [
     "s[t] = 1; if (t < n) { s[t] += x[t]; } if (t > 2) s[t] = 7;",              # reads what was set
     "s[t] = 1; s[t + 8] = 2; if (t < n) { s[t + 8] = x[t]; s[t] = 3; } s[t] += s[t + 8];",
@@ -336,7 +341,7 @@ def test_of_several_guards_the_narrowest_counts():
         np.testing.assert_array_equal(y, np.where(i < min(n, m), x[i % 5 * 100 + 1], 0))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mask", [0x1F0, 0b1011, 0b110, 0b1100110, 0b101010101, 0x0FF0, 7, 0x7FFFFFF8, -16])
 def test_masks_of_bits(mask):
     """Runs of ones in a mask are differences of quotients; many of them are computed bit by bit."""

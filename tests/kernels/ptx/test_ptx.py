@@ -99,6 +99,7 @@ def iterate(x, rates, iterations):
     return out
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("iterations, itself", [(100, True), (10, False)])
 def test_what_would_be_a_loop(iterations, itself):
     """Runs as itself; differentiated, it is the tensor program."""
@@ -175,6 +176,7 @@ __global__ void iterations(double *x, int n) {
 """
 
 
+@pytest.mark.slow
 def test_barriers_of_the_grid(tmp_path):
     iterations = reactant.cuda.load(WHOLE_GRID).iterations
     with pytest.raises(UnsupportedError, match="(?s)'iterations' waits for all blocks of its grid.*:[0-9]+\n.*two "
@@ -236,6 +238,7 @@ def texts_of(case, frontend):
     return found
 
 
+@pytest.mark.sampled(100)
 @needs_assembler
 @pytest.mark.parametrize("frontend", ["numba", "cuda"])
 @pytest.mark.parametrize("case", [stencils.CASES[1], patterns.CASES[0]], ids=lambda case: case.name)
@@ -277,6 +280,7 @@ def test_a_walk(tmp_path):
 HOTSPOT, REDUCTIONS = (next(c for c in CASES if c.name == name) for name in ("hotspot", "reductions"))
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("case, frontend", [(HOTSPOT, "numba"), (REDUCTIONS, "cuda")], ids=["hotspot", "reductions"])
 def test_kernels(case, frontend, tmp_path):
     check(case, frontend, tmp_path)
@@ -343,6 +347,7 @@ def together_arguments():
             rng.integers(-1000, 1000, 65), rng.integers(0, 9, 133).astype(np.uint32) * 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [64 * 8, 60_000], ids=["static", "dynamic"])
 def test_what_threads_do_together(shared, tmp_path):
     """All operations at once, by PTX and by native code for the CPU."""
@@ -409,6 +414,7 @@ __global__ void halves(__half *x, const __half *y, float s) {
 """
 
 
+@pytest.mark.slow
 @needs_libdevice
 def test_narrow_floats_and_numbers(tmp_path):
     kernel = reactant.kernel(reactant.cuda.load(HALVES).halves, lower="native")

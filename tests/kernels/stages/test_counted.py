@@ -85,6 +85,7 @@ CASES = [(work, predicate, sign * step, after, bottom)
          if work == "i32" or predicate in ("slt", "uge") and step == 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["i32", "i64"])
 def test_counting(work: str) -> None:
     with building():

@@ -39,6 +39,7 @@ def _sums(x, width, grid):
     return parts.reshape(-1, grid, width // 128, 128).sum((0, 2)).reshape(-1)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name,most", [("pairs", 26), ("singles", 7), ("products", 10)])
 def test_grid_stride_sums_are_reductions(name, most):
     kernel = reactant.cuda.load(SOURCE, lower="tensor")[name]

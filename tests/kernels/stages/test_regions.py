@@ -126,6 +126,7 @@ def fall_through(order: list[int]) -> str:
     }}"""
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("order", [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 3, 1, 4], [5, 1, 8, 0, 3, 7], [1, 0], [3]])
 @pytest.mark.parametrize("iterations", [1, 3])
 def test_cases_that_fall_through(order: list[int], iterations: int) -> None:
@@ -143,6 +144,7 @@ def test_cases_that_fall_through(order: list[int], iterations: int) -> None:
         np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.slow
 def test_cases_that_fall_through_are_not_dispatched_on_again_and_again() -> None:
     def nested(count: int) -> int:
         kernel = reactant.cuda.load(fall_through(list(range(count))), lower="tensor").k

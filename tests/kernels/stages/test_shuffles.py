@@ -54,6 +54,7 @@ def test_other_pairs_stay(changes):
     assert "f64" not in shuffled(**changes)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", ["float64", "int64", "uint64", "float32"])
 @pytest.mark.parametrize("lower", ["tensor", "native"])
 def test_in_a_kernel(dtype, lower):
@@ -76,6 +77,7 @@ def test_in_a_kernel(dtype, lower):
     np.testing.assert_allclose(found, lanes[:, lane ^ 3].ravel()[:90], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_scans_bytes_and_products_of_bytes():
     """`cooperative_groups` scans, memcpy and memset, 8-bit products, averages."""
     pytest.importorskip("ziglang", reason="needs ziglang")

@@ -43,7 +43,7 @@ def launch(module: Any, arguments: list[Any], **options: Any) -> list[Any]:
     return copies
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", CASES)
 def test_kernel(kernels: Any, name: str) -> None:
     _, _, _, arguments, _, expected = CASES[name]
@@ -57,6 +57,7 @@ def test_kernel(kernels: Any, name: str) -> None:
             np.testing.assert_allclose(after[place].reshape(-1), np.asarray(content).reshape(-1), 2e-5, 2e-6)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize(("name", "loops"), [
     ("matmul", 2), ("reduce_divergent", 0), ("count_down", 1), ("strided_loops", 1), ("walking_pointers", 1),
     ("spmv", 1), ("lbm_collide", 0), ("grid_stride", 1), ("tridiagonal", 2)])
@@ -69,6 +70,7 @@ def test_loops_are_counted(kernels: Any, name: str, loops: int) -> None:
         assert "scf.while" not in text
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", ["cas_maximum", "cas_guarded"])
 def test_swap_loops_are_one_atomic(kernels: Any, name: str) -> None:
     with building():

@@ -61,6 +61,7 @@ def of_all(i, a, b):
     return [half for v in found for half in (v & MASK, (v >> 64) & MASK)] + [flags]
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("lower", ["tensor", "native"])
 def test_128_bits(lower):
     module = reactant.cuda.load(SOURCE, lower=lower)

@@ -55,6 +55,7 @@ def test_functions_and_results(module):
     assert module.any_above(values, 9, 0.0) and not module.any_above(values, 9, 1.0)
 
 
+@pytest.mark.slow
 def test_writes_into_arguments(module):
     u, v = np.zeros((6, 7)), rng.random((6, 7))
     module.heat(u, v, 6, 7)
@@ -95,6 +96,7 @@ def test_variables_live_from_call_to_call():
     assert module.norm(np.ones(4), 4, table=np.ones(4)) == 2
 
 
+@pytest.mark.slow
 def test_files_names_and_languages(tmp_path):
     (tmp_path / "size.h").write_text("#define N 4\n")
     file = tmp_path / "f.cpp"
@@ -164,6 +166,7 @@ define ptx_kernel void @numbers(ptr %x) {
 """
 
 
+@pytest.mark.slow
 def test_products_and_quotients_of_complex_numbers():
     """Also those that are infinite because C says so, where the textbook's formula gives NaN."""
     numbers = np.array([1 + 2j, -3 + 0.5j, 0, complex(np.inf, 1), complex(0, -np.inf), complex(np.inf, np.nan),

@@ -102,6 +102,7 @@ template <Mode M, bool Q> __global__ void mode(int *x) { x[0] = 10 * M + Q; }
     assert "__reactant" not in repr(module) + "".join(module.variables)
 
 
+@pytest.mark.slow
 def test_a_whole_program_with_its_host_side():
     module = reactant.cuda.load("""
 #include <cstdio>
@@ -185,7 +186,7 @@ __global__ void __launch_bounds__(256, 2) unused(int *__restrict__ q) { q[0] = 1
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("what", LANGUAGE)
 def test_language(what):
     body, expected = LANGUAGE[what]
@@ -198,6 +199,7 @@ MATHEMATICS = ["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tan
                "log2", "log10", "log1p", "sqrt", "floor", "ceil", "trunc", "rint", "fabs", "cbrt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("single", [False, True])
 def test_mathematics(single):
     suffix, dtype = ("f", "float") if single else ("", "double")
@@ -211,6 +213,7 @@ def test_mathematics(single):
         np.testing.assert_allclose(row, exact(x), rtol=1e-6 if single else 1e-14, err_msg=name)
 
 
+@pytest.mark.slow
 def test_more_mathematics():
     from math import erf, erfc, gamma, hypot, lgamma
     calls = {"erf(a)": erf, "erfc(a)": erfc, "tgamma(a)": gamma, "lgamma(a)": lgamma, "rsqrt(a)": lambda a: a ** -0.5,
@@ -295,6 +298,7 @@ def test_atomics_on_the_bits_of_floats(way, iterations):
         assert counts["stablehlo.scatter"] == 2 and "stablehlo.while" not in counts
 
 
+@pytest.mark.slow
 def test_warps_and_cooperative_groups():
     module = reactant.cuda.load("""
 #include <cooperative_groups.h>
@@ -418,6 +422,7 @@ extern "C" __global__ void k(const int *key, const int *v, int *sums, int *next,
         assert same[t] == sum(1 << u % 32 for u in group)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("way", ["tensor", "native"])
 def test_one_atomic_for_a_warp_and_a_place_that_one_thread_changes(way):
     """A lane may hand a shuffle what it never set; what another thread writes is read after the barrier."""
@@ -469,6 +474,7 @@ def test_insertion_into_a_hash_table_waits_for_nobody(way):
     assert found == {int(k): int((keys == k).sum()) for k in keys}
 
 
+@pytest.mark.slow
 def test_numbers_of_8_and_16_bits_in_one_word():
     k = kernel("if (i < n) {"
                "o[i] = __vadd4(x[i], y[i]); o[n + i] = __vsubss2(x[i], y[i]); o[2 * n + i] = __vavgu4(x[i], y[i]);"
@@ -525,7 +531,7 @@ def test_half_precision():
 
 # ---- arguments by the signature --------------------------------------------------------------------------------
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind, dtype, values", [
     ("char", np.int8, (3, True)), ("unsigned char", np.uint8, (200, np.uint8(200))), ("short", np.int16, (-7,)),
     ("int", np.int32, (3, np.int64(3), True)), ("unsigned int", np.uint32, (2**32 - 1,)),
@@ -790,6 +796,7 @@ def test_what_is_not_here_says_what_to_do(what):
         kernel(body, parameters, BEFORE)
 
 
+@pytest.mark.slow
 def test_barriers_that_part_of_a_block_reaches():
     before = "__shared__ double s[8];\n"
     one = kernel("s[i] = i; if (i < 4) { __syncthreads(); x[i] = s[3 - i]; } else x[i] = -1;", before=before)
@@ -948,6 +955,7 @@ extern "C" __global__ void k(float *x, int *m, unsigned long long *y) {
 """
 
 
+@pytest.mark.slow
 def test_all_that_keeps_a_kernel_from_being_tensors_is_said():
     one = reactant.cuda.load(REFUSED, "k")
     arguments = np.zeros(32, np.float32), np.zeros(1, np.int32), np.zeros(32, np.uint64)

@@ -399,6 +399,7 @@ def kernel(x, y, counts):
 """
 
 
+@pytest.mark.slow
 def test_agrees_with_the_simulator(tmp_path):
     x = rng.standard_normal((13, 11)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)

@@ -28,7 +28,7 @@ def written(monkeypatch):
 @pytest.mark.parametrize(("n", "count", "chosen"), [(3000, 9000, True), (40, 40_000, True), (30_000, 29_999, True),
                                                     (40_000, 400, False), (1, 70_000, True)])
 @pytest.mark.parametrize("dtype", ["f8", "i4", "?", "c16", "u1", "f2"])
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 def test_vectors(n, count, chosen, dtype, written):
     random = np.random.default_rng(0)
     a, b = (100 * random.random(n)).astype(dtype), (100 * random.random(count)).astype(dtype)

@@ -22,7 +22,7 @@ def notes(function, *arguments):
     return str(lowered.notes)
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "u1", "i2", "u8", "?"])
 @pytest.mark.parametrize(("shape", "axis"), [((40, 300), 1), ((5000,), 0), ((5000,), None), ((3, 20, 70), 2),
                                              ((300, 40), 0), ((2, 2), 1), ((3, 20_000), 1)])

@@ -26,7 +26,7 @@ def notes(function, *arguments, **options):
     return str(lowered.notes)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("kth", [7, LONG // 2, -3, [3, -2], [9, 1, 50, 51]])
 @pytest.mark.parametrize(("shape", "axis"), [((LONG,), 0), ((5, LONG), 1), ((LONG, 3), 0), ((3, LONG, 2), 1),
                                              ((20, LONG // 10), None)])

@@ -83,7 +83,7 @@ TABLE = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("case", TABLE)
 @pytest.mark.parametrize("cores", [1, 3])
@@ -116,6 +116,7 @@ def test_few_columns_stay():
     assert notes_of(reactant.jit(lambda a, b: b.T @ a * 2), jnp.ones((4000, 4000), "float32"), jnp.ones((4000, 8)))
 
 
+@pytest.mark.slow
 def test_what_xla_would_copy_is_read_in_place():
     """Big arguments of NumPy's, unless a loop reads them, which takes one copy."""
     a, b = np.ones((8, 1000)), np.ones((1000, 1000))
@@ -135,6 +136,7 @@ def test_half_the_work_pays_earlier():
     assert any("syrk" in note for note in notes_of(reactant.jit(np.cov), np.ones((60, 1000))))
 
 
+@pytest.mark.slow
 def test_what_says_so_and_what_leaves_it_out():
     a = numbers((300, 300), "complex128")
     compiled = reactant.jit(lambda a, b: a @ b)
@@ -294,6 +296,7 @@ def test_checked_calls_stay_in_their_memory(name, dtype, monkeypatch):
         run()
 
 
+@pytest.mark.slow
 def test_threads_of_the_library_after_calls():
     """SciPy's own products have as many threads as before, whatever the user chose."""
     program = textwrap.dedent("""

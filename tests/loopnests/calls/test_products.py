@@ -25,7 +25,7 @@ def numbers(*shape, dtype=np.float32, seed=0):
     return (made + 1j * rng.normal(size=shape) if np.dtype(dtype).kind == "c" else made).astype(dtype)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int32, np.complex64])
 @pytest.mark.parametrize("rows, depth, columns", [(8, 3, 64), (20, 16, 16), (9, 48, 8), (31, 49, 17), (7, 16, 16),
                                                   (10, 0, 40), (0, 16, 16), (12, 1, 200)])
@@ -55,6 +55,7 @@ def recurrent(w, x):
     return jax.lax.scan(iteration, x[0], x)
 
 
+@pytest.mark.slow
 def test_factors_from_outside_are_turned_outside():
     w, x = numbers(16, 16) / 4, numbers(5, 20, 16)
     agrees(recurrent, w, x)
@@ -79,5 +80,6 @@ def test_factors_in_branches():
         agrees(f, numbers(16, 16), numbers(20, 16), np.bool_(flag))
 
 
+@pytest.mark.slow
 def test_the_gradient_of_a_network():
     agrees(jax.grad(lambda w, x: recurrent(w, x)[0].sum()), numbers(16, 16) / 4, numbers(5, 20, 16))

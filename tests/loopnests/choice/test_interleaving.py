@@ -81,6 +81,7 @@ def test_what_becomes_native(write, elements, native):
         assert ("reactant.native" in str(compiled.native_module(None))) == native
 
 
+@pytest.mark.slow
 def test_writes_in_loops_and_their_derivative():
     def relaxed(x, n):
         x = x.copy()

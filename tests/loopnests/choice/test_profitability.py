@@ -81,7 +81,7 @@ TABLE = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", TABLE)
 def test_decisions(name):
     function, arguments, calls = TABLE[name]
@@ -207,6 +207,7 @@ def test_updates_in_place(updated, in_place):
         assert profitability.is_in_place(update) is in_place
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("last, side, ours", [(False, 32, False), (False, 128, False), (True, 32, False),
                                               (True, 128, True)])
 def test_what_follows_a_convolution_stays_with_it(last, side, ours):
@@ -239,6 +240,7 @@ def test_rows_that_are_scaled_for_a_product_stay_with_it():
     assert natively(scaled, (2048, 256))
 
 
+@pytest.mark.slow
 def test_many_matrices_by_vectors_stay_but_for_those_that_are_parts_of_one():
     """XLA reads several at a time, but copies slices."""
     def chain(x, *matrices):

@@ -64,7 +64,7 @@ def test_is_one_loop(name, written):
     assert written
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8", "complex128"])
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
 @pytest.mark.parametrize("name", ["positions", "to_the_front", "other_mask", "over_rows"])

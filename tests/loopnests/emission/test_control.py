@@ -237,6 +237,7 @@ def test_two_updates_of_an_array_that_is_computed_where_it_is_used():
     np.testing.assert_array_equal(run(module, [x, edge, one, mask])[0], wanted)
 
 
+@pytest.mark.slow
 def test_loops_behind_one_another_that_change_places():
     """Where a loop leaves its array, the next loops must not put theirs: five loops of three turns over two buffers."""
     def smoothed(a):
@@ -277,6 +278,7 @@ def test_the_adjoint_of_a_row_made_of_itself_is_in_place():
     np.testing.assert_allclose(reactant.grad(swept)(a), expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_row_is_read_before_an_element_of_it_is_overwritten():
     """The adjoint of `a[i, j] = s / a[j, j]`, where s sums over row j: no second array in any sweep."""
     def factored(a):
@@ -423,6 +425,7 @@ def rows_again(groups, iterations):
     return lambda x: jax.lax.fori_loop(0, groups, group, (x, jnp.zeros_like(x)))[1]
 
 
+@pytest.mark.slow
 def test_what_a_loop_ends_with_is_not_copied_where_nobody_reads_it(monkeypatch):
     x = np.random.default_rng(3).standard_normal((30, 20)).astype("float32")
     with building():

@@ -24,7 +24,7 @@ def native_of(function, *arguments, **options):
     return compiled.lowered.notes
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("lead", LEADS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_lu(lead, dtype):
@@ -40,6 +40,7 @@ def test_lu(lead, dtype):
             np.testing.assert_allclose(mine[0], theirs[0], rtol=0, atol=2000 * np.finfo(dtype).eps)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("lead", [(), (21,)])
 def test_singular(lead):
     """A pivot of zero is none that can be divided by: infinities and NaN as LAPACK has them; the first is told."""
@@ -51,7 +52,7 @@ def test_singular(lead):
     assert (reactant.jit(lambda a: np.linalg.det(a), native="always")(a) == 0).all()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("lead", LEADS)
 def test_cholesky(lead):
     rng = np.random.default_rng(2)
@@ -67,7 +68,7 @@ def test_cholesky(lead):
     assert np.isnan(mine[0]).any() and not np.isnan(mine[0]).all()
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("lead", [(), (9,)])
 def test_triangular_solves(lead):
     """From the left and the right, with either triangle, turned or not, with the diagonal taken for ones or not."""
@@ -85,6 +86,7 @@ def test_triangular_solves(lead):
         np.testing.assert_allclose(each, other, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_is_computed_goes_in():
     """Operands that are computed, read across matrices, and used again."""
     rng = np.random.default_rng(4)
@@ -98,6 +100,7 @@ def test_what_is_computed_goes_in():
         np.testing.assert_allclose(mine, theirs, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_loop_with_a_solve_is_one_call():
     """Steps that solve small systems do not keep their loop with XLA."""
     def filtered(states, transition):
@@ -115,6 +118,7 @@ def test_a_loop_with_a_solve_is_one_call():
     np.testing.assert_allclose(reactant.jit(filtered)(states, transition), filtered(states, transition), rtol=1e-9)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [2, 3, 4, 5])
 def test_singular_matrices_have_numpys_determinants(n, dtype):

@@ -71,6 +71,7 @@ def lines(monkeypatch, make, stages):
     return sum(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [radix_two, products(2, 64), products(3, 81), products(8, 64), turned_gradient,
                                   sums_of_pairs])
 def test_what_is_written_grows_with_the_chain(monkeypatch, make):

@@ -224,7 +224,7 @@ def with_nan(arguments, seed):
                  if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x for x in arguments)
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize(("n", "what"), [(257, "nan"), (4000, "nan"), (300, "all"), (300, "none"), (5001, "mixed")])
 def test_what_is_left(name, n, what):
@@ -289,6 +289,7 @@ def time_of(function, arguments):
     return best
 
 
+@pytest.mark.slow
 def test_costs_what_is_left():
     """Many iterations of few elements take as long as these do."""
     compiled = reactant.jit(escape)

@@ -188,7 +188,7 @@ def compare_loosely(builder, dtype, arguments):
         np.testing.assert_allclose(y, x, rtol=1e-6)
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("stride", [2, 3, 4, 5, 6, 7, 8, 9, 12])
 def test_strides_of_short_rows(dtype, stride):

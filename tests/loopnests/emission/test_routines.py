@@ -57,6 +57,7 @@ def test_each_routine_does_what_numpys_does(dtype):
     check(one_of_each, random(N, N, dtype=dtype), random(N, 3, dtype=dtype, seed=1), positive(N, N, dtype=dtype))
 
 
+@pytest.mark.slow
 @REAL_AND_COMPLEX
 def test_other_settings(dtype):
     """Upper triangles, matrices that are not square, full and reduced factors, and what is composed of these."""
@@ -71,6 +72,7 @@ def test_other_settings(dtype):
     check(other, random(40, 25, dtype=dtype), positive(N, N, dtype=dtype), random(40, dtype=dtype, seed=3), exact=False)
 
 
+@pytest.mark.slow
 def test_stacks():
     """Several dimensions of stacks, some of them spread."""
     def stacked(a, b, one):
@@ -79,6 +81,7 @@ def test_stacks():
     check(stacked, random(2, 3, N, N), random(2, 3, N, 2, seed=1), random(N, N, seed=2) + 5 * np.eye(N), exact=False)
 
 
+@pytest.mark.slow
 def test_however_arguments_lie():
     """By columns, turned, with gaps, backwards, read-only; arguments stay as they are, and are given back too."""
     def solved(a, b):
@@ -94,6 +97,7 @@ def test_however_arguments_lie():
         np.testing.assert_array_equal(each, kept)
 
 
+@pytest.mark.slow
 def test_sizes():
     """1 x n, n x 1, vectors of one right-hand side; nothing at all."""
     def factors(a):
@@ -107,6 +111,7 @@ def test_sizes():
     check(empty, np.zeros((0, N, N)), np.zeros((0, N, 3)), straight=False)
 
 
+@pytest.mark.slow
 def test_singular_and_not_finite():
     """LinAlgError where NumPy raises it; NaN and infinities go where LAPACK lets them."""
     singular, nan = random(N, N), random(N, N)
@@ -128,6 +133,7 @@ def test_singular_and_not_finite():
         inverse(stack)
 
 
+@pytest.mark.slow
 @REAL_AND_COMPLEX
 def test_triangles(dtype):
     """Every way in which SciPy solves with a triangle, or with factors that it was given."""
@@ -143,6 +149,7 @@ def test_triangles(dtype):
           exact=False)
 
 
+@pytest.mark.slow
 def test_in_loops_and_branches():
     """A loop that solves is native code; what it carries is read and written as before."""
     def newton(x, a):
@@ -156,6 +163,7 @@ def test_in_loops_and_branches():
     check(newton, np.zeros(N), 5 * np.eye(N) + random(N, N) / N, exact=False)
 
 
+@pytest.mark.slow
 def test_derivatives_are_taken_before():
     def energy(a, b):
         return np.linalg.solve(a, b) @ b + np.linalg.slogdet(a)[1] + np.linalg.eigvalsh(a + a.T).max()

@@ -48,7 +48,7 @@ CASES = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("shape", [(4, 64), (11, 66), (10, 130), (33, 1000)], ids=str)
 def test_programs(name, shape):
@@ -77,7 +77,7 @@ THIN = {
 }
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name, count, dtype", [
     *((name, count, "float64") for name in THIN for count in (2, 6, 17)),
     *((name, 5, dtype) for name in ("columns", "of the turned") for dtype in ("float32", "complex128", "int32"))])
@@ -97,6 +97,7 @@ def subspace_iteration(a, v, iterations):
     return v
 
 
+@pytest.mark.slow
 def test_thin_products_in_loops():
     a, v = field(90, 90), field(90, 4)
     a = a @ a.T

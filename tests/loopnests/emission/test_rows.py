@@ -97,6 +97,7 @@ def test_the_array_is_its_rows(body, shape, element):
             np.testing.assert_allclose(got, 2 * row, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_gradients_of_steps_in_groups_agree_with_xla():
     def loss(u, c):
         u = u.copy()

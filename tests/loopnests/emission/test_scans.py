@@ -71,6 +71,7 @@ def test_other_windows_are_no_scans():
         assert not is_scan(op)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", ["auto", "always"])
 def test_what_padding_is_made_of_counts(native):
     """It was added once, not as often as there are places in front."""

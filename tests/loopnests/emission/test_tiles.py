@@ -62,7 +62,7 @@ def module_of(seed, arguments):
         return module
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_tiles_compute_the_same(small, seed):
     rng = np.random.default_rng(seed)
@@ -88,6 +88,7 @@ def test_arrays_that_are_small_stay(monkeypatch):
     assert found and not any(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("far", [False, True])
 def test_rows_of_memory_far_away_are_asked_for_before_they_are_read(small, monkeypatch, far):
     monkeypatch.setattr(tiles, "FAR", 0 if far else 1 << 40)
@@ -149,6 +150,7 @@ def unrolled(h, u, steps):
     return np.sum(h * h) + np.sum(u * u)
 
 
+@pytest.mark.slow
 def test_each_nest_is_looked_at_once_for_all_chains(small, monkeypatch):
     """Those behind the end of a chain that does not pay were looked at again for every nest before them: under a
     profiler 51 s for the gradient of three steps of shallow water on 512 x 512, now 12.5."""

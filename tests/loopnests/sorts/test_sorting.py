@@ -54,7 +54,7 @@ def canonical(x):
         return np.where(x != x, np.array(np.nan, x.dtype), np.where(x == 0, np.zeros((), x.dtype), x))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("kind", ["signed", "unsigned", "total", "canonical"])
 @pytest.mark.parametrize(("way", "shape"), [
     ("insertion", (3, 45, 2)), *((way, shape) for way in ("radix", "vector", "vector, carried")
@@ -90,6 +90,7 @@ def test_comparators():
           [numbers((40, 70), name) for name in ("f4", "u2")])
 
 
+@pytest.mark.slow
 def test_what_moves_along():
     def together(x):
         place = jax.lax.broadcasted_iota(jnp.int16, x.shape, 1)
@@ -98,12 +99,14 @@ def test_what_moves_along():
     agree(together, numbers((60, 90), "f8"))
 
 
+@pytest.mark.slow
 def test_halves():
     one, other = sort_keys.HALVES + 1, 3 * sort_keys.HALVES
     agree(lambda x, y, z: (jnp.sort(x), jnp.argsort(x), jnp.sort(y, descending=True), jnp.sort(z)),
           numbers((one,), "f8"), np.sort(numbers((other,), "i4")), numbers((2, other), "u1"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", ["any", "close", "few", "one"])
 @pytest.mark.parametrize("name", ["f8", "i8", "f4"])
 def test_halves_in_vector_code(name, values, monkeypatch):
@@ -131,7 +134,7 @@ def ends_in_order(name, where, length):
     return x if where != "one" else x[1]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("where", ["in order", "too great", "alike", "one"])
 @pytest.mark.parametrize("name", ["f8", "i8", "u4", "f4"])
 @pytest.mark.parametrize("length", [25, 41, 2500])

@@ -55,7 +55,7 @@ def loss(x, u):
 GRADIENT = reactant.grad(loss, (0, 1))
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("function", [
     summed, lambda x, u: summed(x, u, True), read_between, under_condition, jax.grad(loss, (0, 1)),
     GRADIENT], ids=["summed", "backwards", "read_between", "under_condition", "jax", "gradient"])

@@ -281,7 +281,7 @@ def shortest(d):
     return d
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("function", (lu, cholesky, upward, shortest), ids=lambda f: f.__name__)
 def test_loops_rewrite_their_array_in_place(function):
     n = 130

@@ -39,7 +39,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pivots", [False, True])
 def test_systems_of_blocks(name, pivots):
@@ -54,7 +54,7 @@ def test_systems_of_blocks(name, pivots):
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if "solve" in name])
 @pytest.mark.parametrize("place", ["p", "q", "b"])
 def test_what_is_not_finite_stays(name, place):

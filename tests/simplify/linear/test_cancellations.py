@@ -28,7 +28,7 @@ PROGRAMS = {
 LOOSE = {"finite": True, "allow": ("rounding", "association")}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_cancels(name):
     function, left = PROGRAMS[name]

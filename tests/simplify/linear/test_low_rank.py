@@ -20,7 +20,7 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("least", [1.0, 0.0])
 def test_matrices_of_low_rank(name, least):

@@ -32,7 +32,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_matrices_that_slide(name):
     function, options, rule = PROGRAMS[name]
@@ -52,7 +52,7 @@ def test_transforms_are_not_used_unasked(name):
     assert not {rule for rule, _ in lowered.report.counts()} & {each[2] for each in PROGRAMS.values()}
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("place", [0, 5, 159, 160, 318])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_not_finite_stays_where_it_was(place, bad):

@@ -84,7 +84,7 @@ def normal_distribution(x):
     return jax.scipy.stats.norm.cdf(x), jax.scipy.special.erfinv(x), jax.scipy.special.gammaln(x)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("native", ["always", "never"])
 @pytest.mark.parametrize("function", [spiral, cheapest_path, normal_distribution])
 def test_forms_for_native_code_are_what_was_written(function, native):

@@ -194,6 +194,7 @@ def close(function, arguments):
         np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", FIRES)
 def test_ranges_are_windows(name):
     function, *arguments = FIRES[name]

@@ -62,6 +62,7 @@ def test_small_sums_stay():
     assert "separable_sum_if_finite" not in compiled(SUMS["outer product"], u, w)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [None, np.inf, np.nan])
 def test_gradient_of_a_loop_that_normalises(bad):
     """JAX's derivative of it makes a matrix of all iterations by all elements."""

@@ -32,7 +32,7 @@ def rows_of(dtype, n, axis):
     return np.ascontiguousarray(np.moveaxis(rows, 1, axis))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("native", ["auto", "never"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int8", "uint32", "bool"])
 def test_sorts_of_rows(dtype, native):
@@ -44,7 +44,7 @@ def test_sorts_of_rows(dtype, native):
         check(program, x, axis, native=native)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("native", ["auto", "never"])
 def test_jax_order_of_floats_is_kept(native):
     """Stable, NaN last, zeros equal; descending too."""
@@ -57,7 +57,7 @@ def test_jax_order_of_floats_is_kept(native):
             assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.parametrize("native", ["auto", "never"])
 @pytest.mark.parametrize("dtype", ["float32", "int16", "uint32", "bfloat16"])
 def test_greatest_elements(dtype, native):

@@ -27,7 +27,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("pivots", [False, True])
 def test_tridiagonal_systems(name, pivots):
@@ -41,6 +41,7 @@ def test_tridiagonal_systems(name, pivots):
     np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9 * abs(expected).max())
 
 
+@pytest.mark.slow
 def test_gradients_go_through_the_system():
     def loss(low, middle, up, b):
         return jnp.sum(jnp.linalg.solve(matrix(low, middle, up), b) ** 2)
@@ -95,6 +96,7 @@ CLASS_SUMS = {
 }
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", CLASS_SUMS)
 @pytest.mark.parametrize("bad", [None, np.inf, np.nan])
 def test_class_sums_keep_what_is_not_finite(name, bad):

@@ -39,14 +39,14 @@ OF_SOME = [
     lambda v: np.searchsorted(np.sort(v), 0.1, side="right"), lambda v: np.searchsorted(np.sort(v), np.nan)]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("sliced", SLICES)
 def test_reductions(sliced):
     for a, b in BOUNDS[:1] if sliced is not SLICES[0] else BOUNDS[:4]:
         check_table([lambda x, a, b, f=f: f(x[sliced(a, b)]) for f in REDUCTIONS], X, np.int64(a), np.int64(b))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [(2, 5), (0, 8), (3, 7)])
 def test_reductions_of_something(bounds):
     check_table([lambda x, a, b, f=f: f(x[a:b]) for f in OF_SOME], X, *map(np.int64, bounds), rtol=1e-6)
@@ -67,6 +67,7 @@ MATRICES = [
     lambda a, n, m: np.dot(a[:n, 0], a[:n]), lambda a, n, m: a[:n].T[1].sum(), lambda a, n, m: a[:n][1]]
 
 
+@pytest.mark.slow
 def test_matrices():
     check_table(MATRICES, MATRIX, np.int64(3), np.int64(4))
 
@@ -110,6 +111,7 @@ def known_length(x, y, a, b):
     return (x[:3] * y[a:b]).sum()
 
 
+@pytest.mark.slow
 def test_moving_between_extents():
     check_table([shift, lengths_differ, known_length_differs, known_length], X, Y, np.int64(2), np.int64(5))
     check_table([shift, lengths_differ], X, Y, np.int64(1), np.int64(2))
@@ -218,6 +220,7 @@ def sparse_row(values, columns, starts, v, i):
 VALUES, COLUMNS, STARTS = RANDOM.normal(size=7), np.array([0, 3, 1, 1, 2, 0, 3]), np.array([0, 2, 2, 5, 7])
 
 
+@pytest.mark.slow
 def test_sparse_rows():
     check(sparse_product, VALUES, COLUMNS, STARTS, RANDOM.normal(size=4), rtol=1e-10)
     for i in range(4):
@@ -456,6 +459,7 @@ def test_slices_of_what_a_mask_selects_are_copies_that_are_not_written_unseen():
             reactant.jit(program, sized_results=True)(x)
 
 
+@pytest.mark.slow
 def test_places_and_repetitions():
     check_table([
         lambda x, n: np.nonzero(x[x > 0] > 0.5)[0].sum(), lambda x, n: np.flatnonzero(x[n:] > 0).sum(),
@@ -544,7 +548,7 @@ WITH_ARRAYS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("name", WITH_ARRAYS)
 def test_index_arrays_beside_slices_with_run_time_bounds(name):
     def program(x, i, a, b):

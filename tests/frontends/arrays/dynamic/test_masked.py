@@ -103,6 +103,7 @@ def too_few(x, y):
     return (x[0, :3] + y[y > -100]).sum()
 
 
+@pytest.mark.slow
 def test_assignments():
     check_table([numbers, parts, all_of_another, other_mask, counts_differ, too_many_values, mask_of_wrong_shape, flags,
                  between_masks_and_slices, whole_arrays, too_few], X, Y)

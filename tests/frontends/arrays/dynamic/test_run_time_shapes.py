@@ -35,6 +35,7 @@ def test_uniform():
         lambda x, a, m: laid_out(np.arange(int(m.sum())) ** 2), lambda x, a, m: np.arange(1, int(m.sum()) + 1).prod()])
 
 
+@pytest.mark.slow
 def test_matrices():
     check_each([
         lambda x, a, m: np.eye(m.sum()).sum(axis=0).max(),
@@ -44,6 +45,7 @@ def test_matrices():
         lambda x, a, m: np.tri(3, m.sum()).sum(axis=1)])
 
 
+@pytest.mark.slow
 def test_points():
     """One point is the first, none are no points."""
     check_each([
@@ -78,10 +80,12 @@ def by_places(x, a, m):
     return made.sum(), made[PLACES % m.sum(), 0], rows.sum(axis=0)
 
 
+@pytest.mark.slow
 def test_writes():
     check_each([table_of, by_places])
 
 
+@pytest.mark.slow
 def test_what_crosses_masks():
     """`np.ix_` of masks, and index arrays of different run-time sizes."""
     def written(x, a, m):
@@ -114,6 +118,7 @@ def test_counts_of_other_dtypes(dtype):
         check_table([counted], mask)
 
 
+@pytest.mark.slow
 def test_draws():
     def drawn(m):
         rng, n = np.random.default_rng(5), m.sum()

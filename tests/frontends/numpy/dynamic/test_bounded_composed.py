@@ -38,6 +38,7 @@ def check_both(functions):
     check_table([both(f) for f in functions], X, Y, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_moving():
     check_both([
         lambda v, w: laid_out(np.roll(v, 1)), lambda v, w: laid_out(np.roll(v, -2)),
@@ -49,6 +50,7 @@ def test_moving():
         lambda v, w: np.array([v, w], np.float32) @ w, lambda v, w: np.asarray([v, w]).min()])
 
 
+@pytest.mark.slow
 def test_empty():
     def empty(x, y):
         v, w = x[x > 99], y[x > 99]
@@ -60,6 +62,7 @@ def test_empty():
     check_table([empty], X, Y)
 
 
+@pytest.mark.slow
 def test_parts():
     check_both([
         lambda v, w: [laid_out(p) for p in np.split(v, [2, -1])], lambda v, w: [laid_out(p) for p in np.split(v, [1])],
@@ -71,6 +74,7 @@ def test_parts():
         lambda v, w: v[np.argpartition(v, -1)[-1]], lambda v, w: laid_out(np.lexsort((v, w > 0)))])
 
 
+@pytest.mark.slow
 def test_element_by_element():
     check_both([
         lambda v, w: laid_out(np.digitize(v, [-1.0, 0.0, 0.5])), lambda v, w: laid_out(np.polyval([1.0, -2.0, 3.0], v)),
@@ -81,6 +85,7 @@ def test_element_by_element():
         lambda v, w: (np.allclose(v, v + 1e-12), np.allclose(v, w))])
 
 
+@pytest.mark.slow
 def test_sums():
     check_both([
         lambda v, w: np.trapezoid(v), lambda v, w: np.trapezoid(v, dx=0.1), lambda v, w: np.trapezoid(v, np.sort(w)),
@@ -94,6 +99,7 @@ def test_sums():
         lambda v, w: np.linalg.lstsq(np.column_stack([v, v * v]), w, rcond=None)[0]])
 
 
+@pytest.mark.slow
 def test_products():
     check_both([
         lambda v, w: np.einsum("i,i->", v, w), lambda v, w: np.einsum("i,i", v, w),
@@ -104,6 +110,7 @@ def test_products():
             *np.meshgrid(v, w, indexing="ij")), lambda v, w: sum(g.sum() for g in np.meshgrid(v, w, sparse=True))])
 
 
+@pytest.mark.slow
 def test_matrices():
     def rows(x, m):
         k = count_of(x)
@@ -137,6 +144,7 @@ def test_splitting_an_array_where_the_run_says():
                  lambda x: [laid_out(p) for p in np.split(x, [count_of(x)])]], X)
 
 
+@pytest.mark.slow
 def test_errors_of_the_run():
     for function, error in [(lambda x: [p.sum() for p in np.split(x[:count_of(x)], 100)], ValueError),
                             (lambda x: np.take(x[x > 0], [0, 19]).sum(), IndexError),

@@ -59,6 +59,7 @@ def lists_of(x):
             sorted(x[x > 0])[0], sorted(x[x > 0], reverse=True)[-1], x[x > 0].__array__().sum(), x.__array__()[0])
 
 
+@pytest.mark.slow
 def test_elements_are_put_in_and_taken_out():
     def inserted(x):
         v = positive(x)
@@ -88,6 +89,7 @@ def test_positions_that_are_not_there(f):
         reactant.jit(lambda x: f(positive(x)).sum())(X)
 
 
+@pytest.mark.slow
 def test_lists_of_what_is_selected():
     check_table([lists_of], X)
 
@@ -102,11 +104,13 @@ def test_place():
     check_table([placed], X)
 
 
+@pytest.mark.slow
 def test_positions():
     check_table([at_positions, lambda x: positive(x)[[0, 99]].sum()], X)
     check_table([rows], X, M)
 
 
+@pytest.mark.slow
 def test_order_statistics():
     check_table([
         lambda x: np.percentile(positive(x), 30), lambda x: np.percentile(positive(x), [5, 50, 95]),
@@ -116,6 +120,7 @@ def test_order_statistics():
             positive(x.astype("f")), 25), lambda x: np.percentile(positive(x), 50, method="lower")], X)
 
 
+@pytest.mark.slow
 def test_counting():
     check_table([
         lambda x, k: np.bincount(k[x > 0], minlength=6), lambda x, k: np.bincount(k[x > 0], x[x > 0], 6),

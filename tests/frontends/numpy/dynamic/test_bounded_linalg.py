@@ -104,7 +104,7 @@ POSITIVE = POSITIVE @ np.swapaxes(POSITIVE, -1, -2) + 2 * np.eye(6)
 RIGHT = RNG.standard_normal(6)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128], ids=lambda d: d.__name__)
 def test_systems(dtype):
     compiled = reactant.jit(systems)
@@ -116,6 +116,7 @@ def test_systems(dtype):
             np.testing.assert_allclose(found, systems(given, b, limit), rtol=2e-4 if dtype is np.float32 else 1e-10)
 
 
+@pytest.mark.sampled(100)
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128], ids=lambda d: d.__name__)
 def test_spectra(dtype):
     compiled = reactant.jit(spectra)
@@ -136,6 +137,7 @@ def test_least_squares():
                                        rtol=1e-7, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_diagonals():
     compiled = reactant.jit(diagonals)
     for offset in (0, 1, -2):
@@ -151,6 +153,7 @@ def test_programs(function):
         np.testing.assert_allclose(compiled(POSITIVE[0], RIGHT, limit), function(POSITIVE[0], RIGHT, limit), rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_gradient():
     def value(a, b, limit):
         k = counted(limit)
@@ -163,6 +166,7 @@ def test_gradient():
         np.testing.assert_allclose(found[i, j], wanted, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_raises():
     def rectangle(a, m, n):
         return np.linalg.det(a[:counted(m), :counted(n)])
