@@ -127,3 +127,8 @@ def test_calls_are_inlined():
             %1 = call @f(%0) : (tensor<3xf32>) -> tensor<3xf32>
             return %1 : tensor<3xf32> }''')
         assert left(made)[0] == {}
+
+
+def test_a_family_that_is_not_there_is_an_error_not_nothing():
+    with pytest.raises(KeyError, match="no family of rules called 'loop_chunks'"):
+        pipelines.run(module(program), pipelines.Fixpoint(("shape", "loop_chunks")))

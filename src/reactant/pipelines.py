@@ -107,13 +107,13 @@ PASSES: dict[str, Any] = {
 }
 
 SIMPLIFY = Fixpoint(("arithmetic", "elementary", "logic", "ranges", "signs", "conversion", "shape", "chains",
-                     "slicing", "dynamic_slicing", "needs", "masked_updates", "indexing", "gathering", "reduction",
+                     "slicing", "dynamic_slicing", "demand", "masked_updates", "indexing", "gathering", "reduction",
                      "sums", "contraction", "convolutions", "structured", "rerolling", "sorting", "fourier",
                      "complex_numbers", "random_bits", "solving", "factorizations", "block_systems", "low_rank",
-                     "cancellations", "toeplitz", "loop_branches", "loop_borders", "products", "bands", "blocks",
+                     "cancellations", "toeplitz", "loop_branches", "peeling", "products", "bands", "blocks",
                      "control_flow", "flags", "conditional_updates", "loops", "loop_places", "cleanup"),
                     # inner loops first: an outer one is judged by what they have become
-                    late=("loop_rows", "loop_maps", "loop_scans", "loop_chunks", "loop_lifting", "loop_sums"),
+                    late=("loop_rows", "loop_maps", "loop_scans", "strip_mining", "loop_lifting", "loop_sums"),
                     once=True)
 
 IMPORTED = Fixpoint(SIMPLIFY.families)

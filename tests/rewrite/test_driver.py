@@ -76,7 +76,7 @@ def test_a_rule_that_counts_readers_is_asked_again_when_one_goes(asks):
 
 def test_only_rules_for_whole_ops_look_at_uses_by_themselves():
     """Others have to ask by `users`, `readers`, `uses`, so that the engine knows when to ask them again."""
-    general = {"loop_branches", "loop_places", "loop_reads", "loop_windows", "loops", "needs", "target_buffers",
+    general = {"loop_branches", "loop_places", "loop_reads", "loop_windows", "loops", "demand", "target_buffers",
                "target_loops", "target_versions"}
     rooms = Path(reactant.simplify.__file__).parent
     assert {path.stem for path in rooms.glob("*.py") if re.search(r"\.uses\b", path.read_text())} <= general

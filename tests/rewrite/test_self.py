@@ -9,7 +9,7 @@ from reactant.simplify.facts import target_costs
 
 ON = {"target_stencils": "tpu", "sum_of_sums_of_slices": "cpu", "difference_of_sums_of_slices": "cpu",
       "gather_of_small_table_is_selects": "tpu",
-      "loop_scans": "tpu", "loop_chunks": replace(target_costs.TPU, chunk_bytes=1 << 13),
+      "loop_scans": "tpu", "strip_mining": replace(target_costs.TPU, chunk_bytes=1 << 13),
       "complex_product_is_real_ones": replace(target_costs.CPU, complex_product=600),
       "transform_of_real_from_half": replace(target_costs.CPU, real_transform=40),
       "target_separable": replace(target_costs.CPU, other_order=600),

@@ -32,9 +32,13 @@ def scratch() -> Iterator[None]:
 
 
 def rules(family: str | None = None) -> list[Rule]:
-    """All declared rules in order of declaration, or those of one family (the last part of the module's name)."""
+    """All declared rules in order of declaration, or those of one family (the last part of the module's name). Raises
+    `KeyError` for a family without rules."""
     every = list(_rules.values())
-    return every if family is None else [rule for rule in every if rule.family == family]
+    found = every if family is None else [rule for rule in every if rule.family == family]
+    if not found and family is not None:
+        raise KeyError(f"There is no family of rules called {family!r}.")
+    return found
 
 
 def rule(name: str) -> Rule:

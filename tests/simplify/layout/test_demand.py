@@ -162,7 +162,7 @@ def test_a_step_over_a_single_row_takes_all_of_it():
       return %s : tensor<1x4xf32>
     }"""
     with building():
-        assert pipelines.run(modules.parse(text), "needs").rewrites == 0
+        assert pipelines.run(modules.parse(text), "demand").rewrites == 0
 
 
 @pytest.mark.parametrize("seed", range(6))
