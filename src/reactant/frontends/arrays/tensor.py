@@ -306,7 +306,8 @@ class Tensor(Sized):
             raise LeakError()
         reason = source_map.why_not_converted(what == "bool")
         raise ConcreteValueNeeded(f"{what}() of a {self.dtype} value",
-                                  f"This function runs as it is: {reason}." if reason else _ADVICE.get(what, ""))
+                                  f"This function runs as it is: {reason}." if reason else _ADVICE.get(what, ""),
+                                  code="source-not-found" if reason else None)
 
     def __bool__(self) -> bool:
         return bool(self._concrete_scalar("bool"))

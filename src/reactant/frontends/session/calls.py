@@ -26,7 +26,7 @@ from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
 from reactant.frontends.session.dispatch import meaning
-from reactant.frontends.source.conversion import convert, is_converted, is_converted_always, is_user_file
+from reactant.frontends.source.conversion import convert, followed, is_converted, is_converted_always, is_user_file
 from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.source.operators import ag__
 from reactant.support import foreign
@@ -165,8 +165,8 @@ def _holds_tracing(x: Any, levels: int = 3) -> bool:
         ag__.involves_tracing((held,), {}) or levels > 0 and any(_holds_tracing(v, levels - 1) for v in held.values()))
 
 
-def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
-    """Code that is not converted."""
+def call_as_it_is(function: Any, arguments: tuple, keywords: dict, runs: Callable | None = None) -> Any:
+    """Code that is not converted. runs: what runs in its place."""
     if SESSION.followed is not None:
         SESSION.followed.add(Called(function))
     ag__.foreign_call(arguments, keywords)
@@ -175,7 +175,7 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict) -> Any:
         with holding(function, arguments, keywords):
             if _may_keep(function):
                 note_escaped(arguments, keywords)
-            return function(*arguments, **keywords)
+            return (runs or function)(*arguments, **keywords)
     except Exception as error:
         if (ours := _in_our_words(error, function, arguments, keywords)) is not None:
             raise ours from error
@@ -272,7 +272,7 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
 
 
 def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) -> Any:
-    return call_as_it_is(function, arguments, keywords)
+    return call_as_it_is(function, arguments, keywords, followed(function))
 
 
 def _module_of(function: Any) -> str:

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from reactant.frontends.session.trace import Trace, frames
-from reactant.frontends.source.conversion import is_converted, is_user_file
+from reactant.frontends.source.conversion import is_converted, is_followed, is_user_file
 from reactant.frontends.source.jax_recognition import codes
 from reactant.frontends.source.temporaries import CELLS
 from reactant.support.attributes import HEAP_TYPE, is_of_python, slots_of
@@ -172,8 +172,8 @@ class Heap:
         if not converted and (code.co_filename.startswith(OURS)
                               or _package(frame.f_globals.get("__name__")) in ELSEWHERE):
             return
-        if code.co_flags & CO_GENERATOR:
-            self.complete = False       # who takes its elements may have kept some, and be C code
+        if code.co_flags & CO_GENERATOR or is_followed(code):
+            self.complete = False       # who takes its elements may have kept some, and be C code; or Python's stack
         local = frame.f_locals
         in_cells: set[str] = set(code.co_freevars) if converted else set()      # of a function that is being called
         cells = local.get(CELLS) if converted else None

@@ -17,7 +17,6 @@ import inspect
 import itertools
 import linecache
 import os
-import sys
 import sysconfig
 import threading
 import warnings
@@ -35,10 +34,12 @@ from reactant.frontends.source.expressions import ExpressionConversion, mark_tes
 from reactant.frontends.source.extending import ExtendLowering
 from reactant.frontends.source.generators import PushLowering
 from reactant.frontends.source.jumps import N, contains
+from reactant.frontends.source.kept import kept_lines
 from reactant.frontends.source.liveness import arguments_of
 from reactant.frontends.source.match_statements import MatchLowering
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.source.outlining import convert_function_body
+from reactant.frontends.source.sourceless import NotFollowed, followed_code
 from reactant.frontends.source.temporaries import Temporaries
 from reactant.frontends.source.try_statements import SuppressLowering
 from reactant.frontends.source.walrus import NamedLowering
@@ -61,15 +62,18 @@ class SourceUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Conversion:
-    """What became of one code object: `code` is None where it runs as it is, for `reason`."""
+    """What became of one code object: `code` is None where it runs as it is, for `reason`. followed: the code that runs
+    then, where it is not the original itself."""
 
     original: CodeType
     code: CodeType | None
     reason: str = ""
+    followed: CodeType | None = None
 
 
 _conversions: dict[tuple[int, bool, bool], Conversion] = {}
 _made_here: dict[int, CodeType] = {}
+_followed_here: set[int] = set()
 _ALWAYS: set[CodeType] = set()
 _OPERATORS_CELL = CellType(ag__)
 
@@ -120,12 +124,23 @@ def convert(function: FunctionType, catching: bool = False, pushed: bool = False
     known = _conversions.get((id(code), catching, pushed))
     if known is None:
         known = _convert_code(function, catching, pushed)
-    if known.code is None:
-        return function
-    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    return function if known.code is None else _with_code(function, known.code)
+
+
+def followed(function: FunctionType) -> FunctionType:
+    """The function with its calls and operators followed, where it runs as it is for want of its source; else the
+    function itself."""
+    known = _conversions.get((id(function.__code__), False, False)) \
+        or _conversions.get((id(function.__code__), True, False))
+    return function if known is None or known.followed is None else _with_code(function, known.followed)
+
+
+def _with_code(function: FunctionType, code: CodeType) -> FunctionType:
+    """A function that is another one but for its code."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells["ag__"] = _OPERATORS_CELL
-    made = FunctionType(known.code, function.__globals__, function.__name__, function.__defaults__,
-                        tuple(cells[n] for n in known.code.co_freevars))
+    made = FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                        tuple(cells[n] for n in code.co_freevars))
     made.__kwdefaults__ = function.__kwdefaults__
     made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
     made.__dict__.update(function.__dict__)
@@ -167,9 +182,28 @@ def _convert_code(function: FunctionType, catching: bool, pushed: bool) -> Conve
             try:
                 done = Conversion(code, _converted_code(function, catching, pushed))
             except SourceUnavailable as problem:
-                done = Conversion(code, None, str(problem))
+                done = _without_source(function, str(problem))
         _conversions[key] = done
         return done
+
+
+def _without_source(function: FunctionType, reason: str) -> Conversion:
+    """What becomes of code that cannot be converted for want of its source."""
+    code, module = function.__code__, function.__globals__.get("__name__")
+    if code.co_qualname.startswith("__create_fn__") or str(module).startswith("namedtuple_"):
+        return Conversion(code, None, reason)       # Python's own: they hold what they are given, and decide nothing
+    try:
+        made = followed_code(code)
+    except NotFollowed as problem:
+        return Conversion(code, None, f"{reason}, and {problem}")
+    _followed_here.add(id(made))
+    _conversions[id(made), False, False] = Conversion(made, None, reason)      # which keeps it
+    return Conversion(code, None, reason, made)
+
+
+def is_followed(code: CodeType) -> bool:
+    """Whether it is the code that runs in the place of a function without source."""
+    return id(code) in _followed_here
 
 
 # ---- making the code -------------------------------------------------------------------------------------------
@@ -296,12 +330,13 @@ class _ExplicitSuper(ast.NodeTransformer):
 def function_node(function: FunctionType) -> ast.FunctionDef:
     """The syntax tree of a function, lines numbered as in its file; a lambda becomes a `def` of one `return`."""
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    if code.co_filename == "<string>" and function.__globals__ is not vars(sys.modules["__main__"]):
-        lines = []      # from Python 3.13 on these are the lines of `python -c`, and `exec` has others
+    if code.co_filename in ("<string>", "<stdin>"):
+        lines = kept_lines(code)    # from Python 3.13 on `linecache` has those of `python -c`, and `exec` has others
+    else:
+        lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines or code.co_firstlineno > len(lines):
         raise SourceUnavailable(f"the source of '{code.co_name}' cannot be found (it was made in "
-                                f"{code.co_filename!r}): put it in a file or a notebook cell")
+                                f"{code.co_filename!r})")
     node = _lambda_node(code, lines) if code.co_name == "<lambda>" else _definition_node(code, lines)
     parameters = code.co_argcount + code.co_kwonlyargcount
     parameters += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)

@@ -15,7 +15,7 @@ from types import CodeType, FrameType, TracebackType
 from jaxlib.mlir import ir
 
 from reactant.errors import Span, UnsupportedError
-from reactant.frontends.source.conversion import has_jumps, is_user_file, reason_unconverted
+from reactant.frontends.source.conversion import has_jumps, is_followed, is_user_file, reason_unconverted
 from reactant.ir.context import context
 
 
@@ -135,7 +135,7 @@ def _left_alone(traceback: TracebackType | None) -> tuple[str, str]:
     """The outermost user function in a traceback that runs as it is, and why; empty where there is none."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if is_user_file(code.co_filename) and (reason := reason_unconverted(code)):
+        if is_user_file(code.co_filename) and not is_followed(code) and (reason := reason_unconverted(code)):
             return function_name(code), reason
         traceback = traceback.tb_next
     return "", ""
