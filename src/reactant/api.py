@@ -2,16 +2,21 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from types import FunctionType, MethodType
-from typing import Any, overload
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from reactant.calling import signature as sig
 from reactant.calling.jitted import FOR_JAX, BoundJitted, Jitted
+from reactant.errors import UnsupportedError
 from reactant.frontends.source.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
 from reactant.runtime.meshes import mesh_of
 from reactant.support.like_functions import remembering_how
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def _opened(function: Any) -> tuple[Any, tuple, dict[str, Any]]:
@@ -26,14 +31,18 @@ def _opened(function: Any) -> tuple[Any, tuple, dict[str, Any]]:
     return function, (), {}
 
 
+class _Decorator(Protocol):
+    def __call__(self, function: Callable[P, R], /) -> Jitted[P, R]: ...
+
+
 @overload
-def jit(function: Callable, **options: Any) -> Jitted: ...
+def jit(function: Callable[P, R], **options: Any) -> Jitted[P, R]: ...
 @overload
-def jit(function: None = None, **options: Any) -> Callable[[Callable], Jitted]: ...
+def jit(function: None = None, **options: Any) -> _Decorator: ...
 
 
 @remembering_how
-def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str] = (),
+def jit(function: Any = None, *, static_argnames: str | Iterable[str] = (),
         traced_argnames: str | Iterable[str] = (), static_argnums: int | Iterable[int] = (),
         donate_argnums: int | Iterable[int] = (), donate_argnames: str | Iterable[str] = (),
         frontend: str | None = None, options: CompileOptions | None = None, **changes: Any) -> Any:
@@ -91,8 +100,15 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if function is None:
         return lambda f: jit(f, static_argnames=static_argnames, traced_argnames=traced_argnames, frontend=frontend,
                              options=chosen, **by_jax)
-    if isinstance(function, Jitted):
-        function = getattr(function, "jitted", function.function)
+    function = _plain(function)
+    if isinstance(function, (classmethod, staticmethod)):
+        return type(function)(jit(function.__func__, static_argnames=static_argnames, traced_argnames=traced_argnames,
+                                  frontend=frontend, options=chosen, **by_jax))
+    below = function.__func__ if type(function) is MethodType else function
+    if inspect.iscoroutinefunction(below) or inspect.isasyncgenfunction(below):
+        raise UnsupportedError(f"'{below.__name__}' is asynchronous: what it returns is awaited, after the program.",
+                               hint="Compile the function that computes, and await asyncio.to_thread(compiled, x) "
+                                    "in the asynchronous one.", code="asynchronous-function")
     if not callable(function):
         raise TypeError(f"reactant.jit takes a function, not {type(function).__name__}.")
     if frontend == "jax" or frontend is None and is_jax_function(function):
@@ -113,6 +129,15 @@ def jit(function: Callable | None = None, *, static_argnames: str | Iterable[str
     if frontend is None and not traced_argnames and kind_of(function) == UNKNOWN:
         made._late = _looking_again(static_argnames)
     return made
+
+
+def _plain(function: Any) -> Any:
+    """What is below a function that is compiled already, or below a method of one."""
+    if isinstance(function, Jitted):
+        return getattr(function, "jitted", function.function)
+    if type(function) is MethodType and isinstance(function.__func__, Jitted):
+        return MethodType(_plain(function.__func__), function.__self__)
+    return function
 
 
 def _given(value: Any) -> tuple:

@@ -42,6 +42,8 @@ class JaxJitted(Jitted):
     def depends_on(self) -> tuple | None:
         return None         # jax's tracing is not followed
 
+    is_its_function = False
+
     def __init__(self, function: Callable, options: CompileOptions, **told: Any):
         super().__init__(function, options, (), ())
         told = {name: value for name, value in told.items() if name in FOR_JAX or value}

@@ -83,7 +83,7 @@ class Mapped(LikeFunction):
             return _call(mapping, args, kwargs)
 
         mapped.__name__ = f"{self.__name__}_batched"
-        self.jitted = Jitted(mapped, options, (), ())
+        self.jitted: Jitted = Jitted(mapped, options, (), ())
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return _call(self.mapping, args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)

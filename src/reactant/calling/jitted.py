@@ -6,8 +6,8 @@ import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterable
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 import jax
 
@@ -22,6 +22,11 @@ from reactant.support.session import collecting_later, is_tracing, quietly
 if TYPE_CHECKING:
     from reactant.calling.compiled import Compiled
     from reactant.calling.lowered import Lowered
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R_co = TypeVar("R_co", covariant=True)
+S = TypeVar("S")
 
 FOR_JAX = ("in_shardings", "out_shardings", "keep_unused", "inline", "compiler_options")
 """What `jax.jit` takes beside the arguments that `jit` names."""
@@ -51,7 +56,7 @@ class RecompilationWarning(UserWarning):
     """
 
 
-class Jitted(LikeFunction):
+class Jitted(LikeFunction, Generic[P, R_co]):
     """A function that compiles itself for each signature of its arguments; made by `reactant.jit`.
 
     Called inside another compiled function it becomes part of that program. It can be copied, pickled and bound as a
@@ -72,11 +77,14 @@ class Jitted(LikeFunction):
     __name__: str
     told: Told | None = None
     """How arguments and results lie on a mesh, where the user said so."""
+    is_its_function = True
     takes_keys = False
     """Whether arguments may have keys of `jax.random.key`: NumPy functions do not compute with them."""
 
     def __init__(self, function: Callable, options: CompileOptions, static: Iterable[str], traced: Iterable[str]):
         functools.update_wrapper(self, function, updated=())
+        if getattr(function, "__isabstractmethod__", False):
+            self.__isabstractmethod__ = True
         self.function, self.options = function, options
         self._parameters = _parameters(function)
         known = self._parameters or ()
@@ -94,7 +102,7 @@ class Jitted(LikeFunction):
         self._late: Callable[[Jitted, tuple, dict], Jitted | None] | None = None
         """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
 
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
         if is_tracing():
             from reactant.frontends.session import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
@@ -165,8 +173,14 @@ class Jitted(LikeFunction):
                 self._entries[key], self._room[key] = entry, before
             raise error from None
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self: Jitted[Concatenate[Any, Q], S], instance: object, owner: type | None = None
+                ) -> Callable[Q, S]: ...
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
         """The program for some arguments, before XLA.
@@ -310,7 +324,8 @@ class BoundJitted(Jitted):
 
     def __init__(self, function: Callable, base: FunctionType, brought: tuple, named: dict[str, Any], *how: Any):
         super().__init__(function, *how)
-        self.base, self.brought, self._named_too = Jitted(base, *how), brought, named
+        self.base: Jitted = Jitted(base, *how)
+        self.brought, self._named_too = brought, named
 
     def tell(self, arguments: Any, results: Any) -> None:
         self.base.told = Told(arguments, results, tuple(self.base._parameters), len(self.brought))

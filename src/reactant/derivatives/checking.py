@@ -153,7 +153,7 @@ def _by_complex_step(function: Any, args: tuple, tangents: Sequence[Any], kwargs
         return [Tensor.of_value(results[i], ARRAY) for i in made.varying(made.outputs())]
 
     made = compiled(function, traced, name_of(function), extra=True)
-    plain = Jitted(made.function, made.options.with_(optimize=("inline",)), made._static, made._traced)
+    plain: Jitted = Jitted(made.function, made.options.with_(optimize=("inline",)), made._static, made._traced)
     kwargs = {**kwargs, EXTRA: tuple(tangents)}
     program, leaves = plain.lower(*args, **kwargs).traced, plain._sign(args, kwargs)[1]
     return complex_step.along(program.module, [*leaves, *(array for array, _ in program.captured)],

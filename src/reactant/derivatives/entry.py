@@ -101,7 +101,7 @@ class DerivativeFunction(LikeFunction, ABC):
     __name__: str
 
     @functools.cached_property
-    def jitted(self) -> Jitted:
+    def jitted(self) -> Any:        # a Jitted; mypy would bind it
         """The derivative as a compiled function: to call, `lower`, `explain`."""
         same = self.twin()      # its programs go with it
         return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,

@@ -52,7 +52,7 @@ class Derivative(DerivativeFunction):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if is_tracing():
             return self.traced(args, kwargs)
-        jitted = self.jitted
+        jitted: Any = self.jitted
         result = jitted(*args, **kwargs)
         return result if type(jitted) is OfJax else delivered(self.differentiated, result)
 

@@ -179,7 +179,7 @@ class SparseJacobian(LikeFunction):
     # -- programs
 
     @cached_property
-    def _primal(self) -> Jitted:
+    def _primal(self) -> Any:
         """The output alone."""
         def traced(args: tuple, kwargs: dict, _: Any) -> Any:
             made, slot = self._outlined(args, kwargs)

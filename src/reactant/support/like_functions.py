@@ -22,6 +22,9 @@ class LikeFunction:
     _origin: tuple[Callable, tuple, dict[str, Any]] | None = None
     """The public function, and its arguments, that made it."""
 
+    is_its_function = False
+    """Whether a call of it, while a trace is made, is a call of the function below it and nothing else."""
+
     def depends_on(self) -> tuple | None:
         """All that a call of it depends on, for the compile cache; None where that is not told."""
         return None

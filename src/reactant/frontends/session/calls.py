@@ -123,6 +123,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
         return call(function.func, *function.args, *arguments, **{**function.keywords, **keywords})
     if isinstance(function, type):
         return _call_class(function, arguments, keywords)
+    if getattr(kind, "is_its_function", False):
+        return function(*arguments, **keywords)
     if kind is _LRU_CACHE:
         return _call_cached(function, arguments, keywords)
     replacement = _replacement_of(function)
