@@ -45,6 +45,8 @@ __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "Compile
 def __getattr__(name: str) -> object:
     if name == "cache":
         return importlib.import_module("reactant.cache")
+    if name == "load_ipython_extension":        # %load_ext reactant; IPython is loaded by nothing else
+        return importlib.import_module("reactant.notebooks").load_ipython_extension
     if name not in _LATE:
         raise AttributeError(f"module 'reactant' has no attribute '{name}'")
     with collecting_later():

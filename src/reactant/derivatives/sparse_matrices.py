@@ -189,7 +189,7 @@ class SparseJacobian(LikeFunction):
         return Jitted(made.function, options, made._static, made._traced)
 
     @cached_property
-    def _compressed(self) -> Jitted:
+    def _compressed(self) -> Any:
         """The derivative in many directions at once."""
         def traced(args: tuple, kwargs: dict, seeds: Any) -> Any:
             made, slot = self._outlined(args, kwargs)
