@@ -10,7 +10,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from reactant.native import bounds
-from tests import devices8
+from tests import amounts, devices8
 
 os.environ["REACTANT_CALIBRATION"] = "off"
 os.environ["REACTANT_CACHE"] = "off"
@@ -30,6 +30,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    amounts.SLOW_TOO = "slow or not slow" in config.option.markexpr
     if (plugin := devices8.plugin()) is not None:
         config.pluginmanager.register(plugin)
 

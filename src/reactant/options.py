@@ -42,12 +42,12 @@ class CompileOptions:
             native code: "auto" where it pays, "always" wherever it is possible, "never".
         native_seconds: seconds that compiling native code of a program may take, by an estimate from its length; parts
             beyond that stay with XLA, and `reactant.explain` says so. Not with native="always".
-        cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
         target: "cpu", "gpu" or "tpu": whose fastest forms the last stage chooses, also to look at them on a machine
             without one; None: the platform it will run on (jax's default).
         mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
         shard: "auto" chooses how those arguments lie on the mesh of which nothing is said, by estimated time; "strict"
             refuses programs that gather a divided array (`ShardingError`).
+        cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
 
     Example:
         >>> options = reactant.CompileOptions(finite=True, allow=("rounding", "association"))

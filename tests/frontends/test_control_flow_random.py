@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reactant
+from tests.amounts import few
 from tests.oracle import assert_same
 
 ARRAYS, NUMBERS = ("a", "b", "c"), ("s", "t")
@@ -131,8 +132,8 @@ def values(result: tuple) -> list:
 
 
 def test_random_programs():
-    outcomes = [compiled_and_plain(seed) for seed in range(3)]
-    assert outcomes.count("same") >= 1
+    count = few(3, 60)
+    assert [compiled_and_plain(seed) for seed in range(count)].count("same") >= 3 * count // 5
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import pytest
 
 import reactant
 from reactant.errors import ReactantError
+from tests.amounts import few
 from tests.fuzz.array_lists import Writer
 from tests.oracle import flat, module_of
 
@@ -32,7 +33,8 @@ def compare(seed: int, directory) -> str:
 
 
 def test_random_programs(tmp_path):
-    assert [compare(seed, tmp_path) for seed in range(8)].count("equal") >= 4
+    count = few(8, 24)
+    assert [compare(seed, tmp_path) for seed in range(count)].count("equal") >= count // 2
 
 
 @pytest.mark.slow

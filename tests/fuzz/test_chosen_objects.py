@@ -4,6 +4,7 @@ import pytest
 
 import reactant
 from reactant.errors import ReactantError
+from tests.amounts import few
 from tests.fuzz.chosen_objects import Writer
 from tests.oracle import flat, module_of
 
@@ -32,7 +33,8 @@ def compare(seed: int, directory) -> str:
 
 
 def test_random_programs(tmp_path):
-    assert [compare(seed, tmp_path) for seed in range(2)].count("equal") >= 1
+    count = few(2, 5)
+    assert [compare(seed, tmp_path) for seed in range(count)].count("equal") >= count // 2
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reactant
+from tests.amounts import few
 from tests.fuzz.differentiable import SIZE, WAYS, function_of, programs
 
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, HealthCheck.large_base_example]
@@ -52,7 +53,7 @@ INPUTS = (st.integers(0, 5), st.sampled_from((0, 1, 3, 40)), st.sampled_from(WAY
 
 
 @given(programs(), *INPUTS)
-@settings(max_examples=2, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=few(2, 12), deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_derivatives_of_programs(source, seed, n, way):
     agree(source, seed, n, way)
 

@@ -4,6 +4,7 @@ import pytest
 
 import reactant
 from reactant.errors import ReactantError
+from tests.amounts import few
 from tests.fuzz.iteration_sizes import Program
 from tests.oracle import module_of
 
@@ -41,7 +42,8 @@ def compare(seed, folder):
 
 
 def test_vectors(tmp_path):
-    assert sum(compare(seed, tmp_path) for seed in range(6)) >= 4
+    count = few(6, 25)
+    assert sum(compare(seed, tmp_path) for seed in range(count)) >= 4 * count // 5
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import reactant
+from tests.amounts import few
 from tests.frontends.test_control_flow_random import Program as ControlProgram
 from tests.fuzz import differentiable, loops
 from tests.fuzz.programs import Program, programs
@@ -203,7 +204,7 @@ def check_program(program: Program, seed: int) -> str:
 
 
 @given(programs(statements=6), st.integers(0, 99))
-@settings(max_examples=4, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=few(4, 8), deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_programs(program, seed):
     check_program(program, seed)
 
@@ -261,7 +262,7 @@ def check_derivative(source: str, seed: int, n: int) -> str:
 
 
 @given(differentiable.programs(), st.integers(0, 99), st.sampled_from((0, 1, 3, 9)))
-@settings(max_examples=2, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=few(2, 6), deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_derivatives(source, seed, n):
     check_derivative(source, seed, n)
 

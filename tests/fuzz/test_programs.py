@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import reactant
+from tests.amounts import few
 from tests.fuzz.programs import Program, programs
 
 SINGLE = ("float16", "float32", "complex64")
@@ -49,13 +50,13 @@ def rounding_decides(program: Program) -> bool:
 
 
 @given(programs(control=False))
-@settings(max_examples=30, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=few(30, 120), deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_straight_line_programs(program):
     agree(program)
 
 
 @given(programs(statements=5))
-@settings(max_examples=20, deadline=None, suppress_health_check=QUIET, derandomize=True)
+@settings(max_examples=few(20, 80), deadline=None, suppress_health_check=QUIET, derandomize=True)
 def test_programs_with_control_flow(program):
     agree(program)
 

@@ -32,6 +32,7 @@ class TakenByJax:
 
     passing = False
     matches = None
+    on_device_at_once = None
     direct = None
 
     def __init__(self, taken: Taken, key: tuple, name: str, options: Any, extra: str, reason: str) -> None:

@@ -225,7 +225,8 @@ class _Outlining:
             ready = {n: self.copied(self.args[n] if isinstance(n, int) else self.kwargs[n], left) for n in self.chosen}
             args = tuple(ready[i] if i in ready else self.copied(a, None) for i, a in enumerate(self.args))
             kwargs = {n: ready[n] if n in ready else self.copied(a, None) for n, a in self.kwargs.items()}
-            result = call_of(self.function)(*args, **kwargs)
+            with calls.holding(args, kwargs):       # what is written into them is an output
+                result = call_of(self.function)(*args, **kwargs)
             self.result = sig.map_tree(result, self.leaf)
             for storage, before in self.storages:
                 if origin(storage.read()) != before:    # the version moves on where a branch has put it back, too

@@ -120,7 +120,8 @@ def addresses() -> dict[str, int]:
     """Where the functions are that stand before the library's, by the names that native code calls them by."""
     routines = {f"library.{name}": address for name, address in library().items() if name != blas.WIDE}
     names = tuple(PREFIX + name for name in PARAMETERS)
-    return engine.load(text(), f"reactant.lapack.{next(_LOADED)}", names, routines)
+    again, name = next(_LOADED), f"reactant.lapack.{integers()}"       # as `recalled` knows it
+    return engine.load(text(), f"{name}.{again}" if again else name, names, routines)
 
 
 def text() -> str:
