@@ -214,3 +214,22 @@ def test_checkpoints_and_second_derivatives():
     np.testing.assert_allclose(found, 2 * np.exp(2 * A) * np.sin(A) * (np.sin(A) + np.cos(A)), rtol=1e-10)
     found = reactant.vmap(reactant.hessian(lambda x: np.sum(x ** 3)))(A)
     np.testing.assert_allclose(found, np.stack([np.diag(6 * a) for a in A]), rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_written_before_a_loop_binds_the_name_anew():
+    """The argument keeps it, though no variable leads to it any more: under vmap, and in the outputs of derivatives."""
+    def moved(x, w):
+        for k in range(30):
+            x[0] += w[k % 3] * x[1]
+            if x.sum() > 0.5 + 0.01 * k:
+                x = x[::-1] * 0.9
+        return x
+
+    x, w = np.array([[0.3, -0.4, 0.5, 0.9], [0.1, 0.2, 0.7, -0.3], [2.0, 1.0, 0.0, 1.0]]), np.array([0.7, -0.2, 0.4])
+    plain, ours = x.copy(), x.copy()
+    results = np.stack([moved(each, w) for each in plain])
+    np.testing.assert_allclose(reactant.vmap(moved, in_axes=(0, None))(ours, w), results, rtol=1e-12)
+    np.testing.assert_allclose(ours, plain, rtol=1e-12)
+    result, written = reactant.linearize(moved, x[0].copy(), w)[0]
+    np.testing.assert_allclose(result, results[0], rtol=1e-12)
+    np.testing.assert_allclose(written[0], plain[0], rtol=1e-12)

@@ -22,7 +22,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
 from reactant.frontends.control.branches import scratch_blocks
-from reactant.frontends.session.calls import call
+from reactant.frontends.session.calls import call, holding
 from reactant.frontends.session.trace import Failure, current_trace
 from reactant.frontends.source.source_map import location
 from reactant.frontends.values.optional import MaybeNone
@@ -133,7 +133,8 @@ class _Call:
             with self.trace.inside(block) as region:
                 args, kwargs = self._of_one(block)
                 held = [(c, _held(c)) for c in _containers((args, kwargs))]
-                result = call(self.mapped.function, *args, **kwargs)
+                with holding(args, kwargs):     # what is written into them is delivered
+                    result = call(self.mapped.function, *args, **kwargs)
                 if any(list(map(id, old)) != list(map(id, _held(container))) for container, old in held):
                     raise UnsupportedError(f"'{self.mapped.name}' changes a list, dict or object among its "
                                            "arguments, which vmap cannot do for a whole batch.",
