@@ -359,6 +359,57 @@ KINDS = {
         "class C:\n    k = 2.0\nN = 'k'\ndef f(x):\n    return x * getattr(C, N)\n",
         "class C:\n    k = 3.0\nN = 'k'\ndef f(x):\n    return x * getattr(C, N)\n",
     ),
+    "the name of a class": (
+        "class A:\n    pass\nA.__name__ = 'B'\ndef f(x):\n    return x + len(type(A()).__name__)\n",
+        "class A:\n    pass\nA.__name__ = 'Bcd'\ndef f(x):\n    return x + len(type(A()).__name__)\n",
+    ),
+    "a number put into NumPy": (
+        "np.own = np.float64(2)\ndef f(x):\n    return x * np.own\n",
+        "np.own = np.float64(3)\ndef f(x):\n    return x * np.own\n",
+    ),
+    "a number put into a library's class": (
+        "import fractions\nfractions.Fraction.own = 2.0\ndef f(x):\n    return x * fractions.Fraction.own\n",
+        "import fractions\nfractions.Fraction.own = 3.0\ndef f(x):\n    return x * fractions.Fraction.own\n",
+    ),
+    "a function inside SciPy put in its place": (
+        "import scipy.signal.windows._windows as w\ndef g(M, *a, **k):\n    return np.full(M, 2.0)\n"
+        "w.general_hamming = g\nimport scipy.signal\ndef f(x):\n    return x * scipy.signal.windows.hann(6)\n",
+        "import scipy.signal.windows._windows as w\ndef g(M, *a, **k):\n    return np.full(M, 3.0)\n"
+        "w.general_hamming = g\nimport scipy.signal\ndef f(x):\n    return x * scipy.signal.windows.hann(6)\n",
+    ),
+    "the fields of a node of trees": (
+        "import jax\nclass P:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
+        "jax.tree_util.register_dataclass(P, data_fields=['a', 'b'], meta_fields=[])\ndef f(x):\n"
+        "    return jax.tree.leaves(P(x, x * 3))[0] + 1\n",
+        "import jax\nclass P:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
+        "jax.tree_util.register_dataclass(P, data_fields=['b', 'a'], meta_fields=[])\ndef f(x):\n"
+        "    return jax.tree.leaves(P(x, x * 3))[0] + 1\n",
+    ),
+    "how a node of trees is taken apart": (
+        "import jax\nclass P:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
+        "jax.tree_util.register_pytree_node(P, lambda p: ((p.a, p.b), None), lambda _, c: P(*c))\ndef f(x):\n"
+        "    return jax.tree.leaves(P(x, x * 3))[0] + 1\n",
+        "import jax\nclass P:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n"
+        "jax.tree_util.register_pytree_node(P, lambda p: ((p.b, p.a), None), lambda _, c: P(*c))\ndef f(x):\n"
+        "    return jax.tree.leaves(P(x, x * 3))[0] + 1\n",
+    ),
+    "the cause of an exception": (
+        "E = ValueError('x')\nE.__cause__ = KeyError('a')\ndef f(x):\n    return x * len(E.__cause__.args[0])\n",
+        "E = ValueError('x')\nE.__cause__ = KeyError('abc')\ndef f(x):\n"
+        "    return x * len(E.__cause__.args[0])\n",
+    ),
+    "what an exception is about": (
+        "E = AttributeError('x', name='a')\ndef f(x):\n    return x * len(E.name)\n",
+        "E = AttributeError('x', name='abc')\ndef f(x):\n    return x * len(E.name)\n",
+    ),
+    "a set that is only asked": (
+        "S = {'a', 'b', 'c'}\ndef f(x):\n    return x * 2 if 'b' in S else x\n",
+        "S = {'a', 'd', 'c'}\ndef f(x):\n    return x * 2 if 'b' in S else x\n",
+    ),
+    "a set in the code that is only asked": (
+        "def f(x, mode='a'):\n    return x * 2 if mode in {'a', 'b'} else x\n",
+        "def f(x, mode='a'):\n    return x * 2 if mode in {'c', 'b'} else x\n",
+    ),
 }
 
 NOT_CACHEABLE = {
@@ -419,6 +470,35 @@ NOT_CACHEABLE = {
         "def g():\n    return 1\ndef f(x):\n    return x * len(g.__code__.co_code)\n",
     "today":
         "import datetime\ndef f(x):\n    return x * datetime.date.today().day\n",
+    "a module by a computed name, by another name of getattr":
+        "import {other}\nG = getattr\ndef f(x):\n    return x * G({other}, ''.join(['', 'K']))\n",
+    "a module by a partial":
+        "import {other}, functools\nG = functools.partial(getattr, {other})\ndef f(x):\n"
+        "    return x * G(''.join(['', 'K']))\n",
+    "vars of a module, by another name":
+        "import {other}\nV = vars\ndef f(x):\n    return x * V({other})['K']\n",
+    "a name in a format":
+        "import {other}\ndef f(x):\n    return x * float('{0.K}'.format({other}))\n",
+    "a module of a class of its own":
+        "import types, sys\nclass M(types.ModuleType):\n    K = 2.0\nmine = M('mine')\ndef f(x):\n"
+        "    return x * mine.K\n",
+    "a hash by another name":
+        "H = hash\ndef f(x):\n    return x * (H('a') % 7)\n",
+    "a hash as a method":
+        "def f(x):\n    return x * ('a'.__hash__() % 7)\n",
+    "the order of a set":
+        "S = {'a', 'bb', 'ccc'}\ndef f(x):\n    for each in S:\n        x = x * 2 + len(each)\n    return x\n",
+    "the order of a set in the code":
+        "def f(x):\n    for each in {'a', 'bb', 'ccc'}:\n        x = x * 2 + len(each)\n    return x\n",
+    "the order of a set that is made":
+        "N = ['a', 'bb', 'ccc']\ndef f(x):\n    for each in {n + 'q' for n in N}:\n"
+        "        x = x * 2 + len(each)\n    return x\n",
+    "the order of keys in common":
+        "D = {'a': 1.0, 'bb': 2.0}\ndef f(x):\n    for each in D.keys() & ['a', 'bb']:\n"
+        "        x = x * 2 + D[each]\n    return x\n",
+    "the order of a set that grows":
+        "def f(x):\n    found = set()\n    for each in ('a', 'bb', 'ccc'):\n        found.add(each)\n"
+        "    for each in found:\n        x = x * 2 + len(each)\n    return x\n",
 }
 OTHER = "K = 2.0\ndef __getattr__(name):\n    return 3.0\n"
 
@@ -519,5 +599,12 @@ RESULTS = {
         "def f(x):\n    out = np.zeros(6)\n    for i in range(6):\n        s = 0.0\n"
         "        for j in range(i):\n            s += x[j] * (i - j)\n        out[i] = s\n"
         "    return out\n",
+    "an exception of one's own":
+        "class Big(Exception):\n    pass\ndef g(x):\n    if x.sum() > 1e9:\n        raise Big('big')\n    return x\n"
+        "def f(x):\n    return g(x) * 2\n",
+    "sets of numbers":
+        "def f(x):\n    for each in {3, 1, 2}:\n        x = x * 2 + each\n    return x * len(set(x.shape))\n",
+    "a sum of SciPy's windows":
+        "import scipy.signal\ndef f(x):\n    return x * scipy.signal.windows.hann(6)\n",
 }
 """What programs give, and what they do to their arguments."""

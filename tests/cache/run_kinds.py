@@ -51,7 +51,7 @@ def told_of(x):
         return [type(x).__name__, *map(told_of, x)]
     if hasattr(x, "__dict__") and not isinstance(x, type) and not callable(x):
         return [type(x).__name__, told_of(vars(x))]
-    return repr(x) if not callable(x) else x.__qualname__ if hasattr(x, "__qualname__") else x.__name__
+    return repr(x) if not callable(x) else getattr(x, "__qualname__", type(x).__name__)
 
 
 if __name__ == "__main__":

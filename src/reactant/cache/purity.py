@@ -9,6 +9,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable
 from functools import cache
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -39,12 +40,13 @@ IMPURE_MODULES = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_impl", "n
 """Modules below those in `PURE` that do."""
 
 BY_NAME = frozenset("""getattr setattr delattr hasattr attrgetter methodcaller vars dir __getattribute__ __dict__
-    """.split())
+    format format_map vformat get_field""".split())
 """What may ask modules for names that the code does not mention."""
 
 LOOKS_AROUND = frozenset("""__subclasses__ f_globals f_locals f_back gi_frame cr_frame tb_frame __annotations__
     __globals__ __closure__ __code__ __defaults__ __kwdefaults__ cell_contents get_type_hints get_annotations tofile
-    dump     cache_info cache_clear __reduce_ex__ __builtins__ __loader__ __spec__ __file__ __cached__""".split())
+    dump cache_info cache_clear __reduce_ex__ __builtins__ __loader__ __spec__ __file__ __cached__ __hash__
+    """.split())
 """Attributes that lead to what is not compared, or to the world outside."""
 
 
@@ -70,8 +72,9 @@ def _directories() -> tuple[str, ...]:
     found = {paths["stdlib"], paths["platstdlib"], os.path.realpath(paths["stdlib"])}
     for name in ("numpy", "scipy", "jax", "jaxlib", "reactant", "ml_dtypes"):
         module = sys.modules.get(name)
-        if module is not None and module.__file__:
-            found.add(os.path.dirname(os.path.realpath(module.__file__)))
+        spec = module.__spec__ if module is not None else find_spec(name)       # it may be loaded later
+        if spec is not None and spec.origin:
+            found |= {os.path.dirname(spec.origin), os.path.dirname(os.path.realpath(spec.origin))}
     return tuple(sorted(path + os.sep for path in found))
 
 

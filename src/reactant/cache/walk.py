@@ -27,8 +27,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.cache import purity
+from reactant.cache import ordering, purity, replaced
 from reactant.cache.purity import is_impure, is_library_file, is_pure_module, root_of
+from reactant.cache.replaced import is_elsewhere, is_standard
 from reactant.support.attributes import slots_of
 from reactant.support.like_functions import LikeFunction
 
@@ -60,6 +61,8 @@ _CONTENT: dict[type, Callable[[Any], Iterable[Any]]] = {
 """What is in objects of these types, and of classes made of them."""
 SPECIAL: dict[type, Callable[[Any], tuple[Any, ...] | None]] = {}
 """Of types of ours: what an object depends on; None where it cannot be told. Others register theirs."""
+NODES: list[Mapping[type, Iterable[Any]]] = []
+"""By class, the functions that take its objects apart without being in the class: as nodes of trees, in jax."""
 _COMPUTED = frozenset(("cache_token", "dispatch_cache"))
 """What `functools.singledispatch` has computed before; so has its `_clear_cache`."""
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
@@ -80,6 +83,9 @@ class Walk:
         self._waiting: collections.deque[Any] = collections.deque()
         self._names: set[str] = set()
         self._modules: dict[int, tuple[types.ModuleType, set[str]]] = {}
+        self._held: dict[int, tuple[Any, Mapping[str, Any], set[str]]] = {}
+        """Of classes and objects of libraries: their attributes, and which of them were looked at."""
+        self._libraries: set[str] = set()
         self._asks_by_name = ""
         self._bytes = 0
 
@@ -97,7 +103,7 @@ class Walk:
         while True:
             while self._waiting:
                 self._describe(self._waiting.popleft())
-            if not self._look_at_modules():
+            if not self._look_at_modules() and not self._look_into_libraries():
                 break
         if self._asks_by_name and (module := next((m for m, _ in self._modules.values()
                                                    if not is_pure_module(m.__name__)), None)) is not None:
@@ -160,7 +166,7 @@ class Walk:
         elif isinstance(value, _BUILT_IN):
             self._built_in(value)
         elif kind is _LRU_CACHE:
-            if not self._again and value.cache_info().currsize:
+            if not self._again and value.cache_info().currsize and not _is_of_library(value.__wrapped__):
                 raise NotCacheable(f"{_called(value)} has kept results of earlier calls")
             self._children("cached", (value.__wrapped__, value.cache_parameters()["maxsize"]))
         elif (row := _HANDLERS.get(kind)) is not None:
@@ -210,9 +216,13 @@ class Walk:
         self._put(self._mark(code))
         mentioned = self._mentioned(code)
         scope = function.__globals__
-        inner = vars(sys.modules["builtins"])
+        inner = function.__builtins__
+        asked = ordering.only_asked(code) if any(type(scope.get(n)) in (set, frozenset) for n in mentioned) else ()
         for name in sorted(mentioned):
-            if name in scope:
+            if name in asked and type(scope.get(name)) in (set, frozenset):
+                self._put("asked", name)
+                self._members(scope[name])
+            elif name in scope:
                 self._put("global", name, self._mark(scope[name]))
             elif name in inner:
                 self._built_in_name(name, inner[name], function)
@@ -220,9 +230,19 @@ class Walk:
     def _built_in_name(self, name: str, value: Any, function: types.FunctionType) -> None:
         if name in purity.IMPURE["builtins"]:
             raise NotCacheable(f"{_called(function)} mentions {name}()")
-        if name == "hash" and function.__name__ != "__hash__":
-            raise NotCacheable(f"{_called(function)} mentions hash(), which differs from process to process")
-        self._put("builtin", name, self._mark(value))
+        if name == "hash" and function.__name__ == "__hash__":
+            self._put("builtin", name)
+        else:
+            self._put("builtin", name, self._mark(value))
+
+    def _look_into_libraries(self) -> bool:
+        """Take in what somebody else has put into the modules of libraries; whether there were new libraries."""
+        roots = {root_of(module.__name__) for module, _ in self._modules.values()} & {*replaced.LIBRARIES}
+        new = (roots | {"numpy"} if roots else roots) - self._libraries       # which the others use
+        self._libraries |= new
+        for owner, name, value in replaced.put_into(new):
+            self._put("put into", owner, name, self._mark(value))
+        return bool(new)
 
     def _library_function(self, function: types.FunctionType) -> None:
         code, module = function.__code__, function.__module__ or ""
@@ -254,6 +274,8 @@ class Walk:
             self._names |= {*each.co_names, *purity.names_in(_flat(each.co_consts))}
             if around := purity.LOOKS_AROUND & {*each.co_names, *purity.names_in(_flat(each.co_consts))}:
                 raise NotCacheable(f"{_place(each)} mentions {min(around)}")
+            if seen := ordering.sees(each):
+                self._depend_on_order(f"{_place(each)} {seen}")
             if not self._asks_by_name and (asked := purity.BY_NAME & {*each.co_names}):
                 self._asks_by_name = f"{min(asked)} in {_place(each)}"
             self._imports(each)
@@ -278,7 +300,10 @@ class Walk:
                                           code.co_flags, code.co_firstlineno)))
         self._put(getattr(code, "co_exceptiontable", b""))
         self._children("names", (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
-        self._children("constants", code.co_consts)
+        self._children("constants", [x for x in code.co_consts if type(x) is not frozenset])
+        for each in code.co_consts:
+            if type(each) is frozenset:
+                self._members(each)
 
     def _class(self, cls: type) -> None:
         module, name = cls.__module__, cls.__qualname__
@@ -297,10 +322,15 @@ class Walk:
                 return
             raise NotCacheable(f"the class {module}.{name} is compiled code")
         held = {key: value for key, value in vars(cls).items() if key not in _LEFT_OUT}
-        self._children("class", (module, name, type(cls), cls.__bases__, *itertools.chain.from_iterable(held.items())))
+        self._children("class", (module, name, cls.__name__, type(cls), cls.__bases__,
+                                 *itertools.chain.from_iterable(found.get(cls, ()) for found in NODES),
+                                 *itertools.chain.from_iterable(held.items())))
 
     def _module(self, module: types.ModuleType) -> None:
         self._put("module", module.__name__)
+        if type(module) is not types.ModuleType and not is_pure_module(module.__name__) \
+                and not is_standard(module.__name__):
+            raise NotCacheable(f"the module {module.__name__!r} is of a class of its own")
         if not is_pure_module(module.__name__) and "__getattr__" in vars(module) and not is_library_file(
                 getattr(module, "__file__", None) or ""):
             raise NotCacheable(f"the module {module.__name__!r} has a __getattr__ of its own")
@@ -308,7 +338,7 @@ class Walk:
 
     def _look_at_modules(self) -> bool:
         """Take in what the names that are mentioned anywhere mean in the modules; whether there was something new."""
-        found = False
+        found = self._look_at_attributes()
         for module, seen in list(self._modules.values()):
             held = vars(module)
             for name in sorted(self._names - seen if len(self._names) < len(held) else
@@ -332,12 +362,16 @@ class Walk:
             if patched := _patches(value):
                 self._put("member", owner, name)
                 self._children("patched", itertools.chain.from_iterable(patched))
-            if _is_of_library(value):       # not written where it is what it is called: it may be loaded later
-                if getattr(value, "__name__", None) != name:
-                    self._put("member", owner, name, type(value).__qualname__, getattr(value, "__name__", ""))
-                    self._put(self._mark(value) if type(value) in _ATOMS else b"")
+            self._hold(value)
+            if isinstance(value, (np.generic, np.dtype)) or type(value) in _ATOMS:
+                self._put("member", owner, name, self._mark(value))
                 return
-        elif _is_standard(owner) or owner.startswith(purity.IMPURE_MODULES):
+            if _is_of_library(value):       # not written where it is what it is called: it may be loaded later
+                if getattr(value, "__name__", None) != name or _is_of_another(value, owner):
+                    self._put("member", owner, name, type(value).__qualname__, getattr(value, "__name__", ""),
+                              str(getattr(value, "__module__", "")))
+                return
+        elif is_standard(owner) or owner.startswith(purity.IMPURE_MODULES):
             if type(value) not in _ATOMS and not isinstance(value, types.ModuleType) and not _is_of_library(value):
                 raise NotCacheable(f"{owner}.{name} may read or change something outside of the program")
         self._put("member", owner, name, self._mark(value))
@@ -348,9 +382,33 @@ class Walk:
             module = function.__module__ or getattr(owner, "__name__", "builtins")
             if is_impure(module, function.__name__):
                 raise NotCacheable(f"{module}.{function.__name__} may read or change something outside of the program")
+            if function is hash:
+                raise NotCacheable("it uses hash(), which differs from process to process")
+            if function.__name__ in purity.BY_NAME and not self._asks_by_name:
+                self._asks_by_name = f"{function.__name__}()"
             self._put("built in", module, function.__qualname__)
             return
         self._children(f"method {function.__name__}", (owner,))
+
+    def _hold(self, value: Any) -> None:
+        """Remember a class or an object of a library, whose attributes anybody may have set."""
+        for each in value.__mro__ if isinstance(value, type) else (value,):
+            own: Any = getattr(each, "__dict__", None)
+            if isinstance(each, type) and each.__flags__ & _HEAP_TYPE or type(own) is dict \
+                    and not isinstance(each, types.ModuleType):
+                self._held.setdefault(id(each), (each, own, set()))
+
+    def _look_at_attributes(self) -> bool:
+        """Take in the plain attributes of what libraries have that are mentioned; whether there were new ones."""
+        found = False
+        for holder, own, seen in list(self._held.values()):
+            for name in sorted({n for n in list(own) if n in self._names and n not in seen}):
+                seen.add(name)
+                value = own.get(name)
+                if type(value) in (*_ATOMS, list, dict, tuple, set) and not name.startswith("__"):
+                    found = True
+                    self._put("attribute", _called(holder), name, self._mark(value))
+        return found
 
     # -- values
 
@@ -398,7 +456,17 @@ class Walk:
         self._put("structured", str(value.descr) if value.names is not None else str(value), str(value.itemsize),
                   str(value.alignment), str(value.metadata))
 
+    def _depend_on_order(self, what: str) -> None:
+        if ordering.is_drawn():
+            raise NotCacheable(f"{what}, whose order differs from process to process (PYTHONHASHSEED)")
+        self._put(ordering.of_this_process())
+
     def _set(self, value: Any) -> None:
+        if len(value) > 1 and not ordering.is_fixed(value):
+            self._depend_on_order("it reads a set")
+        self._members(value)
+
+    def _members(self, value: Any) -> None:
         if not all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in value):
             if len(value) > 1:
                 raise NotCacheable("it reads a set of objects, which has no order")
@@ -426,7 +494,9 @@ class Walk:
         elif isinstance(value, (set, frozenset)):
             self._set(value)
         elif isinstance(value, BaseException):
-            parts += ["raised with", *value.args]
+            parts += ["raised with", *value.args, value.__cause__, value.__context__]
+            parts += [getattr(value, name, None) for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE
+                      for name, held in vars(base).items() if isinstance(held, types.MemberDescriptorType)]
         elif not _is_of_python(cls):
             raise NotCacheable(f"what {_called(value)} depends on is not known")
         slots = [name for name in dict.fromkeys(slots_of(cls)) if hasattr(value, name)]
@@ -459,7 +529,7 @@ def _registered(cls: type) -> list[type]:
     if not isinstance(cls, abc.ABCMeta):
         return []
     found = [each for reference in _abc._get_dump(cls)[0] if (each := reference()) is not None
-             and not is_pure_module(each.__module__) and not _is_standard(each.__module__)]
+             and not is_pure_module(each.__module__) and not is_standard(each.__module__)]
     return sorted(found, key=lambda each: (each.__module__, each.__qualname__))
 
 
@@ -471,14 +541,7 @@ def _patches(value: Any) -> list[tuple[str, Any]]:
     else:
         own: Any = getattr(value, "__dict__", None)
         held = [own] if type(own) is dict and not isinstance(value, (types.ModuleType, types.FunctionType)) else []
-    return [(name, each) for one in held for name, each in one.items() if _is_elsewhere(each)]
-
-
-def _is_elsewhere(value: Any) -> bool:
-    function = value.__func__ if isinstance(value, (staticmethod, classmethod, types.MethodType)) else \
-        value.fget if type(value) is property else value
-    return type(function) is types.FunctionType and not function.__code__.co_filename.startswith("<") \
-        and not is_library_file(function.__code__.co_filename)
+    return [(name, each) for one in held for name, each in one.items() if is_elsewhere(each)]
 
 
 def _attributes(held: Mapping[str, Any]) -> list[Any]:
@@ -489,6 +552,7 @@ def _is_of_python(cls: type) -> bool:
     """Whether all that objects of a class hold is in attributes and in what they are made of."""
     return all(base.__flags__ & _HEAP_TYPE and _has_python_layout(base) or base in _PLAIN or base in _CONTENT
                or base in (collections.OrderedDict, collections.defaultdict, enum.Enum, types.SimpleNamespace)
+               or issubclass(base, BaseException)
                for base in cls.__mro__) or cls is types.SimpleNamespace
 
 
@@ -523,9 +587,14 @@ def _is_of_library(value: Any) -> bool:
         and not isinstance(value, (np.ndarray, functools.partial, *_CONTENT))
 
 
-@functools.cache
-def _is_standard(module: str) -> bool:
-    return root_of(module) in sys.stdlib_module_names and root_of(module) != "__main__"
+def _is_of_another(value: Any, owner: str) -> bool:
+    """Whether a function or class is of another part of a library than the module that has it under its own name."""
+    home = getattr(value, "__module__", None)
+    if not isinstance(home, str):
+        return False
+    here, there = owner.split(".")[:2], home.split(".")[:2]
+    return here[0] != there[0] and here[0].lstrip("_") != there[0] or len(there) > 1 and not there[1].startswith("_") \
+        and here != there and not (len(here) > 1 and here[1].startswith("_"))
 
 
 def with_inner(code: types.CodeType) -> Iterable[types.CodeType]:

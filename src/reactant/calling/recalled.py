@@ -21,10 +21,11 @@ from reactant.cache.walk import NotCacheable, Walk
 from reactant.calling import signature as sig
 from reactant.calling.traced import Traced
 from reactant.errors import ReactantError
+from reactant.runtime.jax_internals import PYTREES
 from reactant.runtime.program import Body, Variant
 from reactant.support import foreign
 from reactant.support.attributes import attributes
-from reactant.support.session import SESSION, Called
+from reactant.support.session import SESSION, Called, Unordered
 
 if TYPE_CHECKING:
     from reactant.calling.compiled import Compiled
@@ -48,6 +49,7 @@ def _tree(tree: Any) -> tuple | None:
     return (None if data is None else (data[0], data[1]), *tree.children())
 
 
+walk.NODES.append(PYTREES)
 walk.SPECIAL[sig.Static] = lambda x: (x.value,)
 walk.SPECIAL[type(jax.tree_util.tree_structure(0))] = _tree
 
@@ -192,6 +194,8 @@ def state_of(compiled: Compiled) -> tuple:
 def _require_followed(made: Walk, followed: set[Any]) -> None:
     """Raise where a trace has called what the walk has not met."""
     for each in followed:
+        if isinstance(each, Unordered):
+            raise NotCacheable("it makes a set, whose order differs from process to process")
         if isinstance(each, Called):
             each = each.function
             if isinstance(each, types.FunctionType):

@@ -19,6 +19,7 @@ have regions (`cse`):
   the rest: it starts jax's coordination service in the first process, whose death then ends all others in C++
   (`processes/service.py` has it in a process of its own, by `jaxlib._jax.get_distributed_runtime_service`);
 - `jax._src.xla_bridge.backends_are_initialized`: whether there are devices yet, after which nothing can be joined;
+- `jax._src.tree_util._registry`: the functions by which classes of the user are taken apart as nodes of trees;
 - `jax._src.compiler.compile_or_get_cached`, through which jax compiles: it gives an executable of the compile cache;
 - `jax._src.core.Primitive`, which is public as `jax.extend.core.Primitive`: that package loads Pallas, 20 ms.
 """
@@ -39,6 +40,7 @@ from jax._src import compiler as _compiler  # private: where jax gets executable
 from jax._src import config as _config  # private: thread-local 64-bit switch
 from jax._src import core as _core  # private: whether a transformation is at work
 from jax._src import distributed as _distributed  # private: the other processes
+from jax._src import tree_util as _tree_util  # private: which classes are nodes of trees
 from jax._src import xla_bridge as _xla_bridge  # private: whether jax has started
 from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
 from jaxlib import _jax  # private: the client of the coordination service
@@ -59,6 +61,7 @@ try:
     nothing_traced = _core.trace_state_clean
     Primitive = _core.Primitive
     with_known_shapes = _mlir.refine_polymorphic_shapes
+    PYTREES = _tree_util._registry
     initialize_lapack = _lapack._lapack.initialize
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client

@@ -31,6 +31,25 @@ class Called:
         self.function = function
 
 
+class Unordered:
+    """That a trace has made a set of something else than numbers: its order differs from process to process."""
+
+
+NUMBERS = (int, float, complex)
+_SETS = (set, frozenset)
+_OF_ONE = frozenset(("add", "discard", "remove"))
+
+
+def note_set(function: Any, arguments: tuple, result: Any) -> None:
+    """Note that a call which a trace follows has made or filled a set whose order differs from process to process."""
+    held = [result] if type(result) in _SETS else []
+    if type(owner := getattr(function, "__self__", None)) in _SETS:
+        held.append(arguments if function.__name__ in _OF_ONE else owner)
+    if any(not isinstance(x, NUMBERS) and not (type(x) is tuple and all(isinstance(y, NUMBERS) for y in x))
+           for each in held for x in each):
+        SESSION.followed.add(Unordered())       # type: ignore[union-attr]
+
+
 def is_tracing() -> bool:
     """Whether the code that runs now is being traced, so that arrays are proxies without values.
 

@@ -31,7 +31,7 @@ from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.source.operators import ag__
 from reactant.support import foreign
 from reactant.support.attributes import note_all
-from reactant.support.session import SESSION, Called
+from reactant.support.session import SESSION, Called, note_set
 
 REPLACEMENTS: dict[Any, Callable] = {}
 """What to call instead: NumPy functions, builtins, `math`... by the callable itself."""
@@ -118,11 +118,11 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
             return function(*arguments, **keywords)
         return call(function.__func__, function.__self__, *arguments, **keywords)
     if kind is BuiltinFunctionType or kind is MethodWrapperType:
-        return _call_builtin(function, arguments, keywords)
+        return _noted(function, arguments, _call_builtin(function, arguments, keywords))
     if kind is functools.partial:
         return call(function.func, *function.args, *arguments, **{**function.keywords, **keywords})
     if isinstance(function, type):
-        return _call_class(function, arguments, keywords)
+        return _noted(function, arguments, _call_class(function, arguments, keywords))
     if getattr(kind, "is_its_function", False):
         return function(*arguments, **keywords)
     if kind is _LRU_CACHE:
@@ -143,6 +143,12 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
     return call_as_it_is(function, arguments, keywords)
+
+
+def _noted(function: Any, arguments: tuple, result: Any) -> Any:
+    if SESSION.followed is not None:
+        note_set(function, arguments, result)
+    return result
 
 
 def _call_cached(function: Any, arguments: tuple, keywords: dict) -> Any:
