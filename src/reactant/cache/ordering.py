@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
+from reactant.cache.code_objects import with_inner
 from reactant.support.session import NUMBERS
 
 _SKIPPED = frozenset(("CACHE", "EXTENDED_ARG", "PRECALL", "PUSH_NULL", "NOT_TAKEN"))
@@ -44,10 +45,9 @@ def sees(code: CodeType) -> str:
     if not constants and not makes and _VIEWS.isdisjoint(code.co_names):
         return ""
     found = list(_steps(code))
-    for step, after in zip(found, found[1:], strict=False):
-        asked = after.opname == "CONTAINS_OP"
-        if step.opname == "LOAD_CONST" and any(step.argval is x for x in constants) and not asked \
-                or step.opname == "BUILD_SET" and step.arg and step.arg > 1 and not asked or step.opname == "SET_ADD":
+    for k, (step, after) in enumerate(zip(found, found[1:], strict=False)):
+        made = any(step.argval is x for x in constants) or step.opname == "BUILD_SET" and not _is_of_numbers(found, k)
+        if step.opname == "SET_ADD" or made and after.opname != "CONTAINS_OP":
             return "makes a set"
     if _combines(found) and any(_is_kept(found, k) for k, step in enumerate(found)
                                 if step.argval in _VIEWS and step.opname in ("LOAD_ATTR", "LOAD_METHOD")):
@@ -59,7 +59,7 @@ def only_asked(code: CodeType) -> set[str]:
     """The global names of code, and of the functions inside it, that stand nowhere but after `in`."""
     asked: set[str] = set()
     other: set[str] = set()
-    for each in _with_inner(code):
+    for each in with_inner(code):
         found = list(_steps(each))
         for step, after in zip(found, [*found[1:], found[-1]], strict=True):
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
@@ -73,11 +73,11 @@ def _steps(code: CodeType) -> Iterator[dis.Instruction]:
     return (step for step in dis.get_instructions(code) if step.opname not in _SKIPPED)
 
 
-def _with_inner(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, CodeType):
-            yield from _with_inner(each)
+def _is_of_numbers(found: list[dis.Instruction], at: int) -> bool:
+    """Whether the set that is built there has no two elements, or numbers of the code only."""
+    count = found[at].arg or 0
+    return count < 2 or all(isinstance(step.argval, NUMBERS) and step.opname.startswith("LOAD_")
+                            for step in found[max(at - count, 0):at])
 
 
 def _combines(found: list[dis.Instruction]) -> bool:

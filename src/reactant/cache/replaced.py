@@ -5,9 +5,10 @@ name, and that what it names calls. So all loaded modules of the libraries that 
 """
 from __future__ import annotations
 
+import operator
 import sys
-from collections.abc import Iterator
-from types import FunctionType, MethodType, ModuleType
+from functools import cache
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from reactant.cache.purity import PURE, is_library_file, is_pure_module, root_of
@@ -38,26 +39,44 @@ def is_standard(module: str) -> bool:
     return root in sys.stdlib_module_names and root not in ANYBODYS
 
 
-def put_into(roots: set[str]) -> Iterator[tuple[str, str, Any]]:
+_CLEAN: dict[str, tuple[list[Any], list[FunctionType], list[CodeType]]] = {}
+"""What modules held when there was nothing of others in them, the functions of that, and their code."""
+_code = operator.attrgetter("__code__")
+
+
+def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
     """What is in modules of these libraries and is of none: (module, name, value)."""
-    files: dict[str, bool] = {}
-    classes: dict[str, bool] = {}
-    for owner, module in sorted((name, module) for name, module in list(sys.modules.items())
-                                if root_of(name) in roots and isinstance(module, ModuleType)):
-        for name, value in list(vars(module).items()):
-            kind = type(value)
-            if kind is FunctionType:
-                file = value.__code__.co_filename
-                if (known := files.get(file)) is None:
-                    known = files[file] = not file.startswith("<") and is_library_file(file)
-                if not known and is_foreign(value):
-                    yield owner, name, value
-            elif kind is type:
-                home = value.__module__
-                if (known := classes.get(home)) is None:
-                    known = classes[home] = root_of(home) in PURE or is_standard(home) or _is_installed(home)
-                if not known:
-                    yield owner, name, value
+    found = []
+    for owner, module in list(sys.modules.items()):
+        if root_of(owner) in roots and isinstance(module, ModuleType) and not _is_as_it_was(owner, module):
+            held = dict(vars(module))
+            foreign = [(owner, name, value) for name, value in held.items() if _is_of_others(value)]
+            if not foreign:
+                functions = [value for value in held.values() if type(value) is FunctionType]
+                _CLEAN[owner] = list(held.values()), functions, list(map(_code, functions))
+            found += foreign
+    return sorted(found, key=lambda each: each[:2])
+
+
+def _is_as_it_was(owner: str, module: ModuleType) -> bool:
+    """Whether a module was clean and has not changed since: ten times faster than to look again."""
+    values, functions, codes = _CLEAN.get(owner, ((), (), ()))
+    held = vars(module)
+    return len(held) == len(values) and all(map(operator.is_, held.values(), values)) \
+        and all(map(operator.is_, map(_code, functions), codes))
+
+
+def _is_of_others(value: Any) -> bool:
+    """Whether it is a function or a plain class that no library and no installed package has made."""
+    kind = type(value)
+    if kind is FunctionType:
+        return is_foreign(value)
+    return kind is type and not _is_home(value.__module__)
+
+
+@cache
+def _is_home(module: str) -> bool:
+    return root_of(module) in PURE or is_standard(module) or _is_installed(module)
 
 
 def _is_installed(module: str) -> bool:

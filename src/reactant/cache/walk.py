@@ -28,6 +28,7 @@ import jax
 import numpy as np
 
 from reactant.cache import ordering, purity, replaced
+from reactant.cache.code_objects import flat, imported, with_inner
 from reactant.cache.purity import is_impure, is_library_file, is_pure_module, root_of
 from reactant.cache.replaced import is_elsewhere, is_standard
 from reactant.support.attributes import slots_of
@@ -216,7 +217,7 @@ class Walk:
         self._put(self._mark(code))
         mentioned = self._mentioned(code)
         scope = function.__globals__
-        inner = function.__builtins__
+        inner: dict[str, Any] = function.__builtins__     # type: ignore[attr-defined]
         asked = ordering.only_asked(code) if any(type(scope.get(n)) in (set, frozenset) for n in mentioned) else ()
         for name in sorted(mentioned):
             if name in asked and type(scope.get(name)) in (set, frozenset):
@@ -271,8 +272,8 @@ class Walk:
         found: set[str] = set()
         for each in with_inner(code):
             found |= {*each.co_names, *each.co_freevars}
-            self._names |= {*each.co_names, *purity.names_in(_flat(each.co_consts))}
-            if around := purity.LOOKS_AROUND & {*each.co_names, *purity.names_in(_flat(each.co_consts))}:
+            self._names |= {*each.co_names, *purity.names_in(flat(each.co_consts))}
+            if around := purity.LOOKS_AROUND & {*each.co_names, *purity.names_in(flat(each.co_consts))}:
                 raise NotCacheable(f"{_place(each)} mentions {min(around)}")
             if seen := ordering.sees(each):
                 self._depend_on_order(f"{_place(each)} {seen}")
@@ -283,7 +284,7 @@ class Walk:
 
     def _imports(self, code: types.CodeType) -> None:
         """Modules that code imports while it runs."""
-        for name in _imported(code):
+        for name in imported(code):
             if name in sys.modules:
                 self._put("import", name, self._mark(sys.modules[name]))
                 for parent in itertools.accumulate(name.split(".")[:-1], lambda a, b: f"{a}.{b}"):
@@ -595,39 +596,6 @@ def _is_of_another(value: Any, owner: str) -> bool:
     here, there = owner.split(".")[:2], home.split(".")[:2]
     return here[0] != there[0] and here[0].lstrip("_") != there[0] or len(there) > 1 and not there[1].startswith("_") \
         and here != there and not (len(here) > 1 and here[1].startswith("_"))
-
-
-def with_inner(code: types.CodeType) -> Iterable[types.CodeType]:
-    """Code, and that of the functions inside it."""
-    yield code
-    for each in code.co_consts:
-        if isinstance(each, types.CodeType):
-            yield from with_inner(each)
-
-
-def _flat(constants: Iterable[Any]) -> Iterable[Any]:
-    for each in constants:
-        if isinstance(each, (tuple, frozenset)):
-            yield from _flat(each)
-        else:
-            yield each
-
-
-IMPORT = __import__("opcode").opmap["IMPORT_NAME"]
-EXTENDED = __import__("opcode").opmap["EXTENDED_ARG"]
-
-
-def _imported(code: types.CodeType) -> list[str]:
-    """The names of modules in the imports of code; those below a package that a relative one means are not known."""
-    data, found, extra = code.co_code, [], 0
-    if IMPORT not in data[::2]:
-        return []
-    for at in range(0, len(data), 2):
-        argument = data[at + 1] | extra
-        extra = argument << 8 if data[at] == EXTENDED else 0
-        if data[at] == IMPORT:
-            found.append(code.co_names[argument])
-    return found
 
 
 def _digest(array: np.ndarray) -> bytes:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from reactant.cache import encoding, environment, purity, store, walk
+from reactant.cache.code_objects import with_inner
 from reactant.cache.walk import NotCacheable, Walk
 from reactant.calling import signature as sig
 from reactant.calling.traced import Traced
@@ -226,7 +227,7 @@ def _require_source(followed: set[Any]) -> None:
             whole = compile("".join(lines), name, "exec", dont_inherit=True)
         except (SyntaxError, ValueError):
             whole = None
-        found = set() if whole is None else set(walk.with_inner(whole))
+        found = set() if whole is None else set(with_inner(whole))
         if other := next((code for code in codes if code not in found), None):
             raise NotCacheable(f"the source of {other.co_name} in {name} is not what its code was made of")
 
