@@ -36,9 +36,9 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "CompileOptions", "ConcreteValueNeeded",
            "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted", "LeakError", "LeftToJaxWarning", "Mesh",
            "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError", "array",
-           "bisect", "c", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo", "code_xla", "cuda",
-           "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp", "is_tracing", "jacobian",
-           "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile", "stop_gradient", "value_and_grad",
+           "bisect", "c", "cache", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo",
+           "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
+           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile", "stop_gradient", "value_and_grad",
            "verify", "vjp", "vmap"]
 
 
@@ -56,4 +56,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "cache"})
+    return sorted({*globals(), *__all__})

@@ -153,3 +153,28 @@ def test_reasons_are_kept(folder):
     assert cache.reasons() == ["f: it prints"]
     cache.clear()
     assert cache.reasons() == []
+
+
+def test_a_reason_goes_when_it_is_none_any_more(folder):
+    store.note_reason("f (a.py)", "it prints")
+    store.note_reason("f (b.py)", "it prints")
+    store.note_reason("f (a.py)", None)
+    store.note_reason("g", None)
+    assert cache.reasons() == ["f (b.py): it prints"]
+
+
+def test_a_file_under_another_name_is_damaged(folder):
+    store.write(KEY, b"content")
+    other = file_of(folder, "1" * 40)
+    file_of(folder).rename(other)
+    assert store.read("1" * 40) is None and not other.exists()
+
+
+def test_where_homes_are(monkeypatch, tmp_path):
+    monkeypatch.setattr(store, "SETTINGS", store.Settings())
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("REACTANT_CACHE", "~/programs")
+    assert cache.directory() == tmp_path / "programs"
+    monkeypatch.setenv("REACTANT_CACHE", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", "nowhere")
+    assert cache.directory() is None

@@ -98,10 +98,16 @@ def test_several_processes_write_at_once(tmp_path):
     assert {told[0] for told in run(tmp_path).values()} == {"found"}
 
 
+def resealed(change):
+    """A change of what a file holds, with a digest that is right."""
+    return lambda data, key: store.sealed(change(store.content_of(data, key)), key)
+
+
 DAMAGES = (
-    lambda data: data[:-7], lambda data: b"", lambda data: store.sealed(b"N"), lambda data: store.sealed(b"rubbish"),
-    lambda data: data[:len(data) // 2] + bytes([data[len(data) // 2] ^ 4]) + data[len(data) // 2 + 1:],
-    lambda data: store.sealed(store.content_of(data)[:-9]), lambda data: store.sealed(store.content_of(data) + b"N"))
+    lambda data, key: data[:-7], lambda data, key: b"", lambda data, key: store.sealed(store.content_of(data, key)),
+    lambda data, key: data[:len(data) // 2] + bytes([data[len(data) // 2] ^ 4]) + data[len(data) // 2 + 1:],
+    resealed(lambda content: b"N"), resealed(lambda content: b"rubbish"), resealed(lambda content: content[:-9]),
+    resealed(lambda content: content + b"N"))
 
 
 @pytest.mark.slow
@@ -112,8 +118,20 @@ def test_damaged_programs_are_made_again(tmp_path):
     files = sorted((tmp_path / "cache").glob("*.program"))
     assert len(files) == len(DAMAGES) + 2          # XLA's executable of one is a file of its own
     for k, path in enumerate(files):
-        path.write_bytes(DAMAGES[k % len(DAMAGES)](path.read_bytes()))
+        path.write_bytes(DAMAGES[k % len(DAMAGES)](path.read_bytes(), path.stem))
     told = run(tmp_path)
     assert all(same for _, same, _ in told.values())
     assert sum(what == "kept" for what, *_ in told.values()) >= len(DAMAGES)
     assert {tuple(each[:2]) for each in run(tmp_path).values()} == {("found", True)}
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="there are no users here")
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_a_cache_is_made_whatever_the_umask(tmp_path, umask):
+    """Folders above it that others could write to would have it refused when it is there."""
+    write(tmp_path, {"one": ONE["one"]})
+    told = {**os.environ, "REACTANT_CACHE": str(tmp_path / "a" / "b" / "c")}
+    done = subprocess.run([sys.executable, run_kinds.__file__, str(tmp_path)], env=told, capture_output=True, text=True,
+                          umask=umask)
+    assert json.loads(done.stdout.splitlines()[-1])["one_main"][:2] == ["kept", True], done.stderr[-2000:]
+    assert {each.stat().st_mode & 0o777 for each in (tmp_path / "a", tmp_path / "a" / "b")} == {0o700}

@@ -1,6 +1,7 @@
 """`reactant.explain` accounts for every line, rule and second."""
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
@@ -81,3 +82,23 @@ def until(x):
 def test_loops_of_unknown_length_between_devices():
     x = reactant.array(np.ones((64, 4)), sharding=reactant.mesh(x=8).sharding("x"))
     assert "; loops of unknown length count as one iteration" in str(reactant.explain(until, x))
+
+
+def test_it_says_why_the_cache_does_not_keep_a_program(tmp_path, monkeypatch):
+    def prints(x):
+        print("now")
+        return x * 2
+
+    def moves(x, counts=[0]):       # noqa: B006 - what a trace changes
+        counts[0] += 1
+        return x * 2
+    x = np.ones(3)
+    cases = [(lambda x: x * 2, ""), (prints, "print"), (moves, "changed"),
+             (reactant.grad(lambda x: x.sum()), "not kept yet"), (jax.jit(lambda x: x * 2), "JAX functions")]
+    assert [reactant.explain(function, x).not_kept for function, _ in cases[:2]] == ["", ""]      # it is off
+    monkeypatch.setenv("REACTANT_CACHE", str(tmp_path))
+    for function, why in cases:
+        found = reactant.explain(function, x)
+        assert (why in found.not_kept if why else not found.not_kept), found.not_kept
+        assert ("not in the compile cache: " in str(found)) == ("not in the compile cache" in found.html()) == bool(why)
+    assert not list(tmp_path.iterdir())

@@ -24,7 +24,7 @@ from reactant.cache import environment
 from reactant.errors import ReactantError
 from reactant.support.records import dataclass
 
-MARK = b"reactant program 1\n"
+MARK = b"reactant program 2\n"
 HEAD = len(MARK) + 8 + 32
 SUFFIX = ".program"
 REASON = ".reason"
@@ -39,7 +39,15 @@ OFF = ("off", "0", "no", "false")
 
 
 class CacheError(ReactantError):
-    """The compile cache cannot be used as it is."""
+    """The compile cache cannot be used as it is: others can write to its folder, or a file is none of its own.
+
+    Example:
+        >>> try:
+        ...     reactant.cache.import_("nothing.zip")
+        ... except reactant.cache.CacheError as error:
+        ...     print(error.code)
+        compile-cache
+    """
 
     code = "compile-cache"
 
@@ -65,13 +73,17 @@ SETTINGS = Settings()
 
 
 def directory(path: str | os.PathLike | None = None) -> Path | None:
-    """The folder of the compile cache, or None where it is off.
+    """The folder of the compile cache.
 
-    path: use this folder from now on in this process (it is made when something is kept). Raises nothing: what is
-    wrong with a folder is told when it is first used.
+    Args:
+        path: use this folder from now on in this process, which is made when something is kept; None: only tell.
+            What is wrong with a folder is told when it is first used.
 
-        reactant.cache.directory("/scratch/me/reactant")
-        reactant.cache.directory()      # PosixPath('/scratch/me/reactant')
+    Returns:
+        The folder, or None where REACTANT_CACHE turns the cache off.
+
+    Example:
+        >>> folder = reactant.cache.directory()     # PosixPath('/home/me/.cache/reactant/programs')
     """
     if path is not None:
         SETTINGS.folder, SETTINGS.off = Path(path), False
@@ -80,12 +92,22 @@ def directory(path: str | os.PathLike | None = None) -> Path | None:
     said = os.environ.get("REACTANT_CACHE", "")
     if said.lower() in OFF:
         return None
-    return Path(said) if said else Path(environment.home()) / "programs"
+    found = Path(os.path.expanduser(said)) if said else Path(environment.home()) / "programs"
+    return found if said or found.is_absolute() else None       # a user without a home has no folder for caches
 
 
 @contextlib.contextmanager
 def turned_off() -> Iterator[None]:
-    """No program is looked up or kept inside."""
+    """A context in which no program is looked up in the compile cache or kept there.
+
+    Returns:
+        The context manager.
+
+    Example:
+        >>> with reactant.cache.turned_off():
+        ...     reactant.jit(lambda x: x * 2)(3.0)
+        6.0
+    """
     before, SETTINGS.off = SETTINGS.off, True
     try:
         yield
@@ -102,7 +124,9 @@ def usable(make: bool = False) -> Path | None:
         return None
     if make:
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for each in (*reversed(folder.parents), folder):        # those above, too, are only the user's
+                if not each.exists():
+                    each.mkdir(mode=0o700, exist_ok=True)
         except OSError:
             return None
     return _checked(folder)
@@ -148,7 +172,7 @@ def read(key: str) -> bytes | None:
             owner = os.fstat(file.fileno()).st_uid
     except OSError:
         return None
-    content = content_of(data)
+    content = content_of(data, key)
     if content is None or hasattr(os, "getuid") and owner not in (os.getuid(), 0):
         drop(key)
         return None
@@ -157,20 +181,26 @@ def read(key: str) -> bytes | None:
     return content
 
 
-def content_of(data: bytes) -> bytes | None:
-    """What a file holds; None where it is damaged."""
+def content_of(data: bytes, key: str = "") -> bytes | None:
+    """What a file holds; None where it is damaged, or another key's."""
     if len(data) < HEAD or not data.startswith(MARK):
         return None
     length, = struct.unpack_from("<q", data, len(MARK))
     content = data[HEAD:]
-    if len(content) != length or hashlib.blake2b(content, digest_size=32).digest() != data[len(MARK) + 8:HEAD]:
+    if len(content) != length or _digest(content, key) != data[len(MARK) + 8:HEAD]:
         return None
     return content
 
 
-def sealed(content: bytes) -> bytes:
+def sealed(content: bytes, key: str = "") -> bytes:
     """The bytes of a file that holds this."""
-    return MARK + struct.pack("<q", len(content)) + hashlib.blake2b(content, digest_size=32).digest() + content
+    return MARK + struct.pack("<q", len(content)) + _digest(content, key) + content
+
+
+def _digest(content: bytes, key: str) -> bytes:
+    made = hashlib.blake2b(key.encode(), digest_size=32)
+    made.update(content)
+    return made.digest()
 
 
 def write(key: str, content: bytes) -> bool:
@@ -184,7 +214,7 @@ def write(key: str, content: bytes) -> bool:
         return False
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(sealed(content))
+            file.write(sealed(content, key))
         os.replace(name, folder / (key + SUFFIX))
     except OSError:             # the disk is full, or not to be written to
         with contextlib.suppress(OSError):
@@ -252,9 +282,13 @@ def trim(folder: Path, most: int | None = None) -> int:
 
 
 def clear() -> int:
-    """Remove every program from the cache; how many there were.
+    """Remove every program from the compile cache.
 
-        reactant.cache.clear()
+    Returns:
+        How many there were.
+
+    Example:
+        >>> count = reactant.cache.clear()
     """
     files = kept()
     for each in files:
@@ -267,10 +301,13 @@ def clear() -> int:
     return len(files)
 
 
-def note_reason(name: str, reason: str) -> None:
-    """Write down why the programs of a function are not kept, for `reactant cache info`."""
-    folder = usable(make=True)
-    if folder is not None:
+def note_reason(name: str, reason: str | None) -> None:
+    """Write down why the programs of a function are not kept, for `reactant cache info`; None: they are."""
+    folder = usable(make=reason is not None)
+    if folder is not None and reason is None:
+        with contextlib.suppress(OSError):
+            os.unlink(folder / (hashlib.blake2b(name.encode(), digest_size=10).hexdigest() + REASON))
+    elif folder is not None:
         told = f"{name}: {reason}".encode("ascii", "backslashreplace").decode().replace("\n", " ")
         with contextlib.suppress(OSError):
             (folder / (hashlib.blake2b(name.encode(), digest_size=10).hexdigest() + REASON)).write_text(told + "\n")
@@ -282,9 +319,14 @@ def _reasons() -> list[Path]:
 
 
 def reasons() -> list[str]:
-    """Why programs of functions were not kept, by the names of the functions.
+    """Why programs of functions were not kept in the compile cache, as `reactant cache info` prints it.
 
-        reactant.cache.reasons()
+    Returns:
+        A line for each function, with its file and the reason. `reactant.explain` has that of one program.
+
+    Example:
+        >>> for line in reactant.cache.reasons():
+        ...     print(line)
     """
     found = []
     for path in _reasons():
@@ -294,15 +336,22 @@ def reasons() -> list[str]:
 
 
 def verify() -> tuple[int, list[Path]]:
-    """Check length and digest of every file, and remove what is damaged: how many are sound, and what was removed.
+    """Check length and digest of every file of the compile cache, and remove what is damaged.
 
-        sound, removed = reactant.cache.verify()
+    Returns:
+        How many programs are sound, and the paths of those that were removed.
+
+    Raises:
+        CacheError: where others can write to the folder.
+
+    Example:
+        >>> sound, removed = reactant.cache.verify()
     """
     removed = []
     files = kept(usable())
     for each in files:
         try:
-            sound = content_of(each.path.read_bytes()) is not None
+            sound = content_of(each.path.read_bytes(), each.path.stem) is not None
         except OSError:
             continue
         if not sound:
@@ -313,9 +362,19 @@ def verify() -> tuple[int, list[Path]]:
 
 
 def export(file: str | os.PathLike) -> int:
-    """Write all programs of the cache into one file; how many. They serve where versions and the machine are the same.
+    """Write all programs of the compile cache into one file. They serve where versions and the machine are the same.
 
-        reactant.cache.export("programs.zip")
+    Args:
+        file: where it is written, as a zip archive.
+
+    Returns:
+        How many programs it has.
+
+    Raises:
+        CacheError: where others can write to the folder of the cache.
+
+    Example:
+        >>> count = reactant.cache.export("programs.zip")
     """
     files = kept(usable())
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -325,12 +384,23 @@ def export(file: str | os.PathLike) -> int:
 
 
 def import_(file: str | os.PathLike) -> int:
-    """Take programs from a file that `export` has written into the cache; how many. What is damaged is left out.
+    """Take the programs of a file that `export` has written into the compile cache.
 
-    Programs are machine code: import files only from people whose programs you would run. Raises `CacheError` where
-    the file is none of `export`'s.
+    Programs are machine code: import files only from people whose programs you would run. What is damaged is left out.
 
-        reactant.cache.import_("programs.zip")
+    Args:
+        file: the file.
+
+    Returns:
+        How many programs were taken.
+
+    Raises:
+        CacheError: where the file is none of `export`'s, or others can write to the folder of the cache.
+
+    Example:
+        >>> count = reactant.cache.export("programs.zip")
+        >>> reactant.cache.import_("programs.zip") == count
+        True
     """
     count = 0
     try:
@@ -339,7 +409,7 @@ def import_(file: str | os.PathLike) -> int:
                 key = info.filename.removesuffix(SUFFIX)
                 if not key.isalnum() or info.filename != key + SUFFIX or info.file_size > MOST_BYTES:
                     continue
-                content = content_of(archive.read(info))
+                content = content_of(archive.read(info), key)
                 count += content is not None and write(key, content)
     except (OSError, zipfile.BadZipFile) as error:
         raise CacheError(f"{os.fspath(file)!r} is no file of `reactant cache export` ({error}).") from error
@@ -347,9 +417,15 @@ def import_(file: str | os.PathLike) -> int:
 
 
 def info() -> dict[str, Any]:
-    """Where the cache is, how many programs it has, their bytes, and what this process has done with it.
+    """Where the compile cache is, and how much it has.
 
-        reactant.cache.info()["programs"]
+    Returns:
+        A dict of the `directory` (None where it is off), the numbers of `programs` and `bytes`, and the `most_bytes`
+        that it may take.
+
+    Example:
+        >>> sorted(reactant.cache.info())
+        ['bytes', 'directory', 'most_bytes', 'programs']
     """
     files = kept()
     return {"directory": directory(), "programs": len(files), "bytes": sum(each.nbytes for each in files),

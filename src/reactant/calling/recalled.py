@@ -59,6 +59,7 @@ class Question:
     """What is asked of the cache for one signature of a function: the key, and what it was made of."""
 
     def __init__(self, jitted: Any, key: tuple):
+        self.place = _place(jitted)
         self.name = getattr(jitted, "__name__", "main")
         self._jitted, self._signature = jitted, key
         self._lowered: Any = None
@@ -103,17 +104,47 @@ def asked(jitted: Any, key: tuple) -> Question | None:
             warnings.warn(f"{error} Programs are compiled without it.", stacklevel=5)
         return None
     try:
-        if foreign.DECLARED:
-            raise NotCacheable(f"{foreign.DECLARED[0]} declares what programs become")
-        if jitted.options.mesh is not None or jitted.options.shard is not None or sig.is_spread(
-                (*key[0], *(node for _, node in key[1]))):
-            raise NotCacheable("it runs on a mesh")
-        if jitted.options.target is not None:
-            raise NotCacheable("its target is told")
-        return Question(jitted, key)
+        return _question(jitted, key)
     except NotCacheable as reason:
-        refuse(jitted.__name__, str(reason))
+        refuse(jitted.__name__, str(reason), _place(jitted))
     return None
+
+
+def _question(jitted: Any, key: tuple) -> Question:
+    if foreign.DECLARED:
+        raise NotCacheable(f"{foreign.DECLARED[0]} declares what programs become")
+    if jitted.options.mesh is not None or jitted.options.shard is not None or sig.is_spread(
+            (*key[0], *(node for _, node in key[1]))):
+        raise NotCacheable("it runs on a mesh")
+    if jitted.options.target is not None:
+        raise NotCacheable("its target is told")
+    return Question(jitted, key)
+
+
+def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compiled]) -> tuple[Compiled, str]:
+    """What `make` compiles for arguments, and why the cache does not keep it; nothing where it does, or is off."""
+    if not jitted.options.cache or store.is_off():
+        return make(), ""
+    try:
+        question = _question(jitted, jitted._sign(args, kwargs, described=True)[0])
+    except NotCacheable as reason:
+        return make(), str(reason)
+    with following() as followed:
+        made = make()
+    if made.lowered.as_jax:
+        return made, "JAX functions are not kept yet"
+    try:
+        _written(question, made, followed)
+    except NotCacheable as reason:
+        return made, str(reason)
+    return made, ""
+
+
+def _place(jitted: Any) -> str:
+    """A function and its file, as reasons tell them."""
+    code = getattr(jitted.function, "__code__", None)
+    name = getattr(jitted, "__qualname__", jitted.__name__)
+    return name if code is None else f"{name} ({code.co_filename})"
 
 
 @contextlib.contextmanager
@@ -126,13 +157,13 @@ def following() -> Iterator[set[Any]]:
         SESSION.followed = before
 
 
-def refuse(name: str, reason: str) -> None:
-    """Note why a program is not kept."""
+def refuse(name: str, reason: str, place: str) -> None:
+    """Note why a program is not kept. place: the function and its file."""
     COUNTS["not cacheable"] += 1
     if REASONS.get(name) != reason:
         REASONS[name] = reason
         with contextlib.suppress(store.CacheError):
-            store.note_reason(name, reason)
+            store.note_reason(place, reason)
 
 
 # ---- what is written down --------------------------------------------------------------------------------------
@@ -161,12 +192,14 @@ def keep(question: Question, compiled: Compiled, followed: set[Any]) -> None:
     try:
         content = _written(question, compiled, followed)
     except NotCacheable as reason:
-        return refuse(question.name, str(reason))
+        return refuse(question.name, str(reason), question.place)
     except Exception as error:
-        return refuse(question.name, f"it cannot be written down ({type(error).__name__}: {error})")
-    if store.write(question.key, content):
-        COUNTS["kept"] += 1
-        object.__setattr__(compiled.executable._body, "kept", Forms(question.key))
+        return refuse(question.name, f"it cannot be written down ({type(error).__name__}: {error})", question.place)
+    with contextlib.suppress(store.CacheError):         # its folder was not as it is when the call began
+        if store.write(question.key, content):
+            COUNTS["kept"] += 1
+            object.__setattr__(compiled.executable._body, "kept", Forms(question.key))
+            store.note_reason(question.place, None)
 
 
 def _written(question: Question, compiled: Compiled, followed: set[Any]) -> bytes:
@@ -269,14 +302,18 @@ class Forms:
 
     def keep(self, variant: Variant, options: Mapping[str, Any], data: bytes) -> None:
         """Keep an executable."""
-        store.write(self._name(variant, options), data)
+        with contextlib.suppress(store.CacheError):
+            store.write(self._name(variant, options), data)
 
 
 # ---- in another process ----------------------------------------------------------------------------------------
 
 def recalled(question: Question) -> Compiled | None:
     """The program for this question, where the cache has it."""
-    content = store.read(question.key)
+    try:
+        content = store.read(question.key)
+    except store.CacheError:
+        content = None
     if content is not None:
         try:
             made = _made(question, encoding.decoded(content, question.walk.objects, _rebuilt))

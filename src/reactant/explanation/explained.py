@@ -8,6 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.api import as_jitted
+from reactant.calling import recalled
 from reactant.calling.compiled import Times
 from reactant.calling.lowered import Lowered
 from reactant.communication.account import Needed
@@ -37,6 +38,7 @@ class Explanation(Account):
         traffic: what one run moves between the devices of a mesh.
         choice: why its arguments lie there as they do, if that was chosen.
         workarounds: passes against defects of XLA that change what XLA gets (`docs/xla.md`).
+        not_kept: why the compile cache does not keep the program (`docs/cache.md`); "" where it does, or is off.
 
     Example:
         >>> account = reactant.explain(lambda x: np.log(np.exp(x)) * 1.0, np.ones(3))
@@ -98,8 +100,10 @@ def _order(place: str) -> tuple[str, int]:
     return (file, int(number)) if number.isdigit() else (place, 0)
 
 
-def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[Needed] = ()) -> Explanation:
-    """The explanation of a lowered program, which moves `traffic` between devices; needed: why."""
+def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[Needed] = (),
+            not_kept: str = "") -> Explanation:
+    """The explanation of a lowered program, which moves `traffic` between devices; needed: why. not_kept: why it is
+    not in the compile cache."""
     with building():
         before, after = by_line(lowered.original), by_line(lowered.module)
     rules = lowered.report.by_line()
@@ -120,7 +124,7 @@ def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[N
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
                        times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic,
-                       "" if lowered.choice is None else str(lowered.choice), _workarounds(lowered), lowered)
+                       "" if lowered.choice is None else str(lowered.choice), _workarounds(lowered), not_kept, lowered)
 
 
 def _workarounds(lowered: Lowered) -> tuple[str, ...]:
@@ -151,8 +155,17 @@ def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
         True
     """
     derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
+    jitted = function if derivative else as_jitted(function)
+
+    def make() -> Any:
+        made = jitted.lower(*args, **kwargs).compile()
+        made.executable.compile(on_device=made.lowered.on_device)
+        return made
     with following():
-        compiled = (function if derivative else as_jitted(function)).lower(*args, **kwargs).compile()
-    compiled.executable.compile(on_device=compiled.lowered.on_device)
+        if derivative or hasattr(jitted, "reasons"):
+            compiled = make()
+            not_kept = "" if recalled.store.is_off() else "derivatives and JAX functions are not kept yet"
+        else:
+            compiled, not_kept = recalled.explained(jitted, args, kwargs, make)
     needed: Sequence[Needed] = getattr(compiled.executable, "needed", tuple)()
-    return account(compiled.lowered, compiled.times, compiled.traffic(), needed)
+    return account(compiled.lowered, compiled.times, compiled.traffic(), needed, not_kept)

@@ -66,6 +66,8 @@ def _summary(a: Account) -> str:
         pairs.append(("for XLA", ", ".join(a.workarounds)))
     if a.choice:
         pairs.append(("arguments", a.choice))
+    if a.not_kept:
+        pairs.append(("not in the compile cache", a.not_kept))
     made = [note for note in a.native if not note.startswith("left to XLA")]
     return facts(pairs) + (folded(f"{len(made)} notes on native code and kernels", listed(made), len(made) < 6)
                            if made else "")

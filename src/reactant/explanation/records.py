@@ -53,5 +53,7 @@ class Account:
     """Why its arguments lie there as they do, if that was chosen."""
     workarounds: tuple[str, ...] = ()
     """Passes against defects of XLA that change what XLA gets (docs/xla.md); native code needs none."""
+    not_kept: str = ""
+    """Why the compile cache does not keep the program; nothing where it does, or is off."""
     lowered: Any = None
     """The program, of which pages show graphs and memory."""

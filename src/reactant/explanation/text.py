@@ -24,6 +24,7 @@ def text(account: Account) -> str:
     parts += [account.choice] if account.choice else []
     parts += account.native
     parts += [f"for XLA: {', '.join(account.workarounds)}"] if account.workarounds else []
+    parts += [f"not in the compile cache: {account.not_kept}"] if account.not_kept else []
     parts += [f"differentiated: {mode} mode of {function}, {before} -> {after} operations"
               for mode, function, before, after in account.report.derivatives]
     parts += [f"left to jax.jit: {account.reason}", ""] if account.reason else [""]
