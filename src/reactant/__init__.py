@@ -38,8 +38,8 @@ __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "Compile
            "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError", "array",
            "bisect", "c", "cache", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo",
            "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
-           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile", "stop_gradient", "value_and_grad",
-           "verify", "vjp", "vmap"]
+           "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile",
+           "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
 
 
 def __getattr__(name: str) -> object:
