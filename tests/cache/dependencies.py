@@ -499,6 +499,14 @@ NOT_CACHEABLE = {
     "the order of a set that grows":
         "def f(x):\n    found = set()\n    for each in ('a', 'bb', 'ccc'):\n        found.add(each)\n"
         "    for each in found:\n        x = x * 2 + len(each)\n    return x\n",
+    "the random numbers of a distribution":
+        "import statistics\nD = statistics.NormalDist(0, 1)\ndef f(x):\n    return x * D.samples(1)[0]\n",
+    "where an array lies":
+        "K = np.zeros(3)\ndef f(x):\n    return x * (K.ctypes.data % 3)\n",
+    "where an array lies, by its interface":
+        "K = np.zeros(3)\ndef f(x):\n    return x * (K.__array_interface__['data'][0] % 3)\n",
+    "a file of jax's":
+        "import jax.numpy as jnp\ndef f(x):\n    return x * jnp.load('nothing.npy')\n",
 }
 OTHER = "K = 2.0\ndef __getattr__(name):\n    return 3.0\n"
 

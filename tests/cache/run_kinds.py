@@ -35,7 +35,7 @@ def main(folder):
         same = json.dumps(told_of(result)) == json.dumps(told_of(wanted)) \
             and json.dumps(told_of(arguments)) == json.dumps(told_of(wanted_arguments))
         told[path.stem] = ["found" if found else "kept" if kept else "not kept", same,
-                           recalled.REASONS.get(compiled.__name__, "")]
+                           recalled.REASONS.get(recalled._name(compiled), "")]
     print(json.dumps(told))
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 PURE = frozenset("""numpy scipy jax jaxlib ml_dtypes math cmath operator itertools functools collections abc types
     typing typing_extensions numbers enum dataclasses copy contextlib heapq bisect array struct fractions string re
-    statistics textwrap __future__ builtins keyword reprlib graphlib
-    _operator _functools _collections _collections_abc _abc _heapq _bisect _struct _statistics _sre _weakref weakref
+    textwrap __future__ builtins keyword reprlib graphlib
+    _operator _functools _collections _collections_abc _abc _heapq _bisect _struct _sre _weakref weakref
     reactant""".split())
 """Top-level modules of which what is called does nothing but compute, but for `IMPURE`."""
 
@@ -26,7 +26,9 @@ IMPURE = {
     "numpy": frozenset("""load loadtxt genfromtxt fromfile fromregex memmap open_memmap save savez savez_compressed
         savetxt DataSource show_config show_runtime set_printoptions seterr seterrcall geterrcall setbufsize
         getbufsize get_include info""".split()),
-    "jax": frozenset("""pure_callback io_callback print_environment_info""".split()),
+    "jax": frozenset("""pure_callback io_callback print_environment_info load save savez fromfile
+        live_arrays""".split()),
+    "scipy": frozenset("""load_npz save_npz show_config test""".split()),
     "contextlib": frozenset(("chdir", "redirect_stdout", "redirect_stderr", "redirect_stdin")),
     "weakref": frozenset(("finalize",)),
     "_weakref": frozenset(("getweakrefcount", "getweakrefs")),
@@ -45,7 +47,8 @@ BY_NAME = frozenset("""getattr setattr delattr hasattr attrgetter methodcaller v
 
 LOOKS_AROUND = frozenset("""__subclasses__ f_globals f_locals f_back gi_frame cr_frame tb_frame __annotations__
     __globals__ __closure__ __code__ __defaults__ __kwdefaults__ cell_contents get_type_hints get_annotations tofile
-    dump cache_info cache_clear __reduce_ex__ __builtins__ __loader__ __spec__ __file__ __cached__ __hash__
+    dump cache_info cache_clear __reduce_ex__ __builtins__ __loader__ __spec__ __file__ __cached__ __hash__ ctypes
+    __array_interface__ __array_struct__
     """.split())
 """Attributes that lead to what is not compared, or to the world outside."""
 

@@ -241,7 +241,7 @@ class Walk:
         roots = {root_of(module.__name__) for module, _ in self._modules.values()} & {*replaced.LIBRARIES}
         new = (roots | {"numpy"} if roots else roots) - self._libraries       # which the others use
         self._libraries |= new
-        for owner, name, value in replaced.put_into(new):
+        for owner, name, value in replaced.put_into(new) if new else ():
             self._put("put into", owner, name, self._mark(value))
         return bool(new)
 

@@ -6,6 +6,8 @@ machine code of this kind of processor for the versions that made it, and refuse
 from __future__ import annotations
 
 import builtins
+import hashlib
+import os
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
@@ -21,6 +23,7 @@ from reactant.calling.compiled import Compiled, Times
 from reactant.errors import ReactantError, UnsupportedError
 from reactant.options import CompileOptions
 from reactant.runtime.program import Variant
+from reactant.support.package import PACKAGE
 
 BEGIN = b"reactant compiled program\n"
 _TYPES: dict[str, type] = {each.__name__: each for each in (bool, int, float, complex, str, dict, list, tuple)}
@@ -56,8 +59,9 @@ def save(jitted: Any, path: str | PathLike, args: tuple, kwargs: dict[str, Any])
 
 
 def _versions() -> str:
-    """What machine code depends on: versions and the processor."""
-    return repr((environment.versions()[1:4], environment.machine()))
+    """What machine code depends on: versions, ours included, and the processor."""
+    ours = sorted((os.path.relpath(path, PACKAGE), size) for path, size, _ in environment.package())
+    return hashlib.blake2b(repr((environment.versions()[1:4], environment.machine(), ours)).encode()).hexdigest()
 
 
 def _failures(compiled: Compiled) -> list[tuple[str, str]]:
@@ -163,8 +167,8 @@ def loaded(data: bytes) -> CompiledProgram:
         raise ReactantError(f"The compiled program is of another version of reactant ({error}).",
                             hint="Compile it again.", code="compiled-program") from None
     if form != recalled.FORM or versions != _versions():
-        raise ReactantError("The program was compiled with other versions of NumPy, jax or jaxlib, or for another "
-                            "processor.", code="compiled-program",
+        raise ReactantError("The program was compiled with other versions of reactant, NumPy, jax or jaxlib, or for "
+                            "another processor.", code="compiled-program",
                             hint="Compile it here: reactant compile SCRIPT:FUNCTION --args ... -o FILE")
     try:
         compiled = recalled.compiled_of(state, lambda traced, name, on_device, notes: _Lowered(

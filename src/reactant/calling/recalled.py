@@ -60,7 +60,7 @@ class Question:
 
     def __init__(self, jitted: Any, key: tuple):
         self.place = _place(jitted)
-        self.name = getattr(jitted, "__name__", "main")
+        self.name = _name(jitted)
         self._jitted, self._signature = jitted, key
         self._lowered: Any = None
         self.environment = environment.fingerprint()
@@ -106,7 +106,7 @@ def asked(jitted: Any, key: tuple) -> Question | None:
     try:
         return _question(jitted, key)
     except NotCacheable as reason:
-        refuse(jitted.__name__, str(reason), _place(jitted))
+        refuse(_name(jitted), str(reason), _place(jitted))
     return None
 
 
@@ -140,11 +140,18 @@ def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compile
     return made, ""
 
 
+def _name(jitted: Any) -> str:
+    """The name of a function; partials and objects that are called have none."""
+    found = getattr(jitted, "__name__", None) or getattr(jitted.function, "__name__", None)
+    return found if isinstance(found, str) else type(jitted.function).__name__
+
+
 def _place(jitted: Any) -> str:
     """A function and its file, as reasons tell them."""
-    code = getattr(jitted.function, "__code__", None)
-    name = getattr(jitted, "__qualname__", jitted.__name__)
-    return name if code is None else f"{name} ({code.co_filename})"
+    function = getattr(jitted.function, "func", jitted.function)
+    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+    name = getattr(jitted, "__qualname__", None) or _name(jitted)
+    return str(name) if code is None else f"{name} ({code.co_filename})"
 
 
 @contextlib.contextmanager
