@@ -135,3 +135,27 @@ def test_a_cache_is_made_whatever_the_umask(tmp_path, umask):
                           umask=umask)
     assert json.loads(done.stdout.splitlines()[-1])["one_main"][:2] == ["kept", True], done.stderr[-2000:]
     assert {each.stat().st_mode & 0o777 for each in (tmp_path / "a", tmp_path / "a" / "b")} == {0o700}
+
+
+NAMELESS = """
+import functools, numpy as np, reactant
+def g(k, x):
+    open
+    return x * k
+class C:
+    def __call__(self, x):
+        open
+        return x * 2
+for function in (functools.partial(g, 2.0), C(), C().__call__):
+    assert reactant.jit(function)(np.arange(3.0)).tolist() == [0.0, 2.0, 4.0]
+for line in reactant.cache.reasons():
+    print(line)
+"""
+
+
+def test_reasons_name_what_has_no_name(tmp_path):
+    (tmp_path / "m.py").write_text(NAMELESS)
+    done = subprocess.run([sys.executable, "m.py"], env={**os.environ, "REACTANT_CACHE": str(tmp_path / "cache")},
+                          capture_output=True, text=True, cwd=tmp_path)
+    assert {line.partition(":")[0].replace(str(tmp_path / "m.py"), "m.py") for line in done.stdout.splitlines()} == {
+        "g (m.py)", "C.__call__ (m.py)"}, done.stdout + done.stderr

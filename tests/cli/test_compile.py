@@ -87,3 +87,14 @@ def test_mistakes_and_what_cannot_go_into_a_file(tmp_path, capsys):
                             ([f"{script}:gives_an_object", "--args", "float64[3]"], "an object of the type")):
         assert main(["compile", *arguments, "-o", out]) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["model", "--args", "float64[4]", "-o", "x"], "missing a required argument: 'n' (--args)"),
+    (["model", "--args", "float64[4]", "2", "3", "-o", "x"], "too many positional arguments (--args)"),
+    (["model", "--args", "float64[4]", "2", "-o", "nowhere/x"], "nowhere/x cannot be written")])
+def test_mistakes_of_arguments_and_files_are_one_line(arguments, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.py").write_text(SCRIPT)
+    assert main(["compile", f"m.py:{arguments[0]}", *arguments[1:]]) == 2
+    assert said in capsys.readouterr().err.splitlines()[0]

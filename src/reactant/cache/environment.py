@@ -37,8 +37,8 @@ def _told() -> list[Any]:
     device = jax.devices()[0] if jax.config.jax_default_device is None else jax.config.jax_default_device
     devices = jax.devices()
     return [versions(), machine(), package(), sorted(_variables()), repr(settings), repr(device), device_kind(device),
-            len(devices), jax.process_count(), jax.process_index(), np.geterr(), repr(np.get_printoptions()), sys.flags.optimize,
-            cores(), _calibrated()]
+            len(devices), jax.process_count(), jax.process_index(), np.geterr(), repr(np.get_printoptions()),
+            sys.flags.optimize, cores(), _calibrated()]
 
 
 def device_kind(device: Any) -> str:

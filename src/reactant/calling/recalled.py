@@ -149,7 +149,7 @@ def _name(jitted: Any) -> str:
 def _place(jitted: Any) -> str:
     """A function and its file, as reasons tell them."""
     function = getattr(jitted.function, "func", jitted.function)
-    code = getattr(function, "__code__", None) or getattr(getattr(type(function), "__call__", None), "__code__", None)
+    code = getattr(function, "__code__", None) or getattr(vars(type(function)).get("__call__"), "__code__", None)
     name = getattr(jitted, "__qualname__", None) or _name(jitted)
     return str(name) if code is None else f"{name} ({code.co_filename})"
 

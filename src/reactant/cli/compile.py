@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from pathlib import Path
 
 from reactant.cli.usage import UsageError, argument, module_of, unknown
@@ -28,6 +29,16 @@ def run(options: argparse.Namespace) -> int:
     from reactant.api import as_jitted
     from reactant.calling import ahead
 
-    ahead.save(as_jitted(found), options.output, tuple(argument(text) for text in options.args), {})
+    arguments = tuple(argument(text) for text in options.args)
+    try:
+        inspect.signature(found).bind(*arguments)
+    except TypeError as error:
+        raise UsageError(f"{name}: {error} (--args)") from None
+    except ValueError:          # it tells no signature
+        pass
+    try:
+        ahead.save(as_jitted(found), options.output, arguments, {})
+    except OSError as error:
+        raise UsageError(f"{options.output} cannot be written: {error.strerror}") from None
     print(f"{name} is in {options.output} ({Path(options.output).stat().st_size / 1e3:.0f} KB)")
     return 0
