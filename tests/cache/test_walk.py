@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from reactant.cache.walk import NotCacheable, Walk
 from reactant.calling import recalled  # noqa: F401 - what it says of our types
@@ -55,3 +56,26 @@ def test_what_cannot_be_told_is_refused(kind, digest, monkeypatch):
     with pytest.raises(NotCacheable):
         digest(NOT_CACHEABLE[kind], OTHER if "__getattr__" in kind else "K = 2.0\n")
 
+
+
+def test_cells_of_notebooks_have_no_process():
+    def of(file, text="def f(x):\n    return x * 2\n"):
+        scope = {"__name__": "__main__"}
+        exec(compile(text, file, "exec"), scope)
+        return Walk().of(scope["f"])
+    assert of("/tmp/ipykernel_12/345.py") == of("/tmp/ipykernel_99/345.py")
+    assert of("/tmp/ipykernel_12/345.py") != of("/tmp/ipykernel_12/346.py")
+
+
+@pytest.mark.parametrize("owner, name, other", [
+    (np.linalg, "norm", scipy.linalg.norm), (np, "mean", np.ma.mean), (np, "pi", 3.0), (np, "float32", np.float64),
+    (scipy.linalg, "norm", np.linalg.norm), (np.linalg, "norm", lambda x: x)])
+def test_what_else_libraries_have_in_place_of_a_name(owner, name, other, monkeypatch):
+    def of():
+        scope = {"__name__": "mine", "owner": owner}
+        exec(f"def f(x):\n    return owner.{name}(x)\n", scope)
+        return Walk().of(scope["f"])
+    before = of()
+    assert of() == before
+    monkeypatch.setattr(owner, name, other)
+    assert of() != before

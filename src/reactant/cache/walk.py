@@ -66,6 +66,8 @@ NODES: list[Mapping[type, Iterable[Any]]] = []
 """By class, the functions that take its objects apart without being in the class: as nodes of trees, in jax."""
 _COMPUTED = frozenset(("cache_token", "dispatch_cache"))
 """What `functools.singledispatch` has computed before; so has its `_clear_cache`."""
+_KERNELS = re.compile(r"ipykernel_\d+")
+"""In the names that cells of notebooks have: the number of the process."""
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 _PLAIN = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, BaseException, np.ndarray, type, object)
 
@@ -296,9 +298,10 @@ class Walk:
 
     def _code(self, code: types.CodeType) -> None:
         self.codes.add(code)
-        self._put("code", code.co_filename, getattr(code, "co_qualname", code.co_name), code.co_code,
-                  code.co_linetable, str((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount,
-                                          code.co_flags, code.co_firstlineno)))
+        self._put("code", _KERNELS.sub("ipykernel", code.co_filename), getattr(code, "co_qualname", code.co_name),
+                  code.co_code, code.co_linetable,
+                  str((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
+                       code.co_firstlineno)))
         self._put(getattr(code, "co_exceptiontable", b""))
         self._children("names", (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
         self._children("constants", [x for x in code.co_consts if type(x) is not frozenset])
