@@ -74,7 +74,10 @@ def test_what_else_libraries_have_in_place_of_a_name(owner, name, other, monkeyp
     def of():
         scope = {"__name__": "mine", "owner": owner}
         exec(f"def f(x):\n    return owner.{name}(x)\n", scope)
-        return Walk().of(scope["f"])
+        try:
+            return Walk().of(scope["f"])
+        except NotCacheable as reason:      # so is what NumPy has for masked arrays
+            return str(reason)
     before = of()
     assert of() == before
     monkeypatch.setattr(owner, name, other)
