@@ -41,7 +41,7 @@ def is_standard(module: str) -> bool:
 
 _CLEAN: dict[str, tuple[list[Any], list[FunctionType], list[CodeType]]] = {}
 """What modules held when there was nothing of others in them, the functions of that, and their code."""
-_code = operator.attrgetter("__code__")
+_code, _file = operator.attrgetter("__code__"), operator.attrgetter("co_filename")
 
 
 def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
@@ -50,10 +50,13 @@ def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
     for owner, module in list(sys.modules.items()):
         if root_of(owner) in roots and isinstance(module, ModuleType) and not _is_as_it_was(owner, module):
             held = dict(vars(module))
-            foreign = [(owner, name, value) for name, value in held.items() if _is_of_others(value)]
+            functions = [value for value in held.values() if type(value) is FunctionType]
+            codes = list(map(_code, functions))
+            homes = {value.__module__ for value in held.values() if type(value) is type}
+            foreign = [] if all(map(_is_librarys, set(map(_file, codes)))) and all(map(_is_home, homes)) else [
+                (owner, name, value) for name, value in held.items() if _is_of_others(value)]
             if not foreign:
-                functions = [value for value in held.values() if type(value) is FunctionType]
-                _CLEAN[owner] = list(held.values()), functions, list(map(_code, functions))
+                _CLEAN[owner] = list(held.values()), functions, codes
             found += foreign
     return sorted(found, key=lambda each: each[:2])
 
@@ -72,6 +75,12 @@ def _is_of_others(value: Any) -> bool:
     if kind is FunctionType:
         return is_foreign(value)
     return kind is type and not _is_home(value.__module__)
+
+
+@cache
+def _is_librarys(file: str) -> bool:
+    """Whether all functions of a file are a library's."""
+    return not file.startswith("<") and is_library_file(file)
 
 
 @cache
