@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.runtime.direct import MOST_MISSED
 
 
 def tree(x, state):
@@ -81,6 +82,21 @@ def test_within_transformations_and_other_settings():
         assert f(narrow, narrow).dtype == np.float32
         assert f(x, y).dtype == np.float64      # as NumPy has it, whatever jax's setting
     assert f(x, y).dtype == np.float64
+
+
+@pytest.mark.parametrize("make", [reactant.array, jnp.asarray], ids=["ours", "jax"])
+def test_calls_of_two_shapes_in_turn_are_not_refused_by_xla_each_time(make):
+    """XLA takes a hundred times as long to refuse a call as the signature takes to tell it."""
+    f = reactant.jit(lambda x, y: x * 2 + y)
+    given = [(make(np.arange(float(n))), make(np.ones(n))) for n in (3, 4)]
+    for _ in range(MOST_MISSED + 2):
+        for x, y in given:
+            np.testing.assert_array_equal(np.asarray(f(x, y)), np.arange(len(x)) * 2.0 + 1)
+    entries = list(f._entries.values())
+    assert len(entries) == 2
+    for entry, arguments in zip(entries, given, strict=True):
+        assert entry.on_device_at_once(arguments, {}) is NotImplemented
+        assert entry.matches(arguments, {}) is not None
 
 
 def test_deleted_arrays_are_told():

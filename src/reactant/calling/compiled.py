@@ -86,12 +86,12 @@ class Compiled:
         if self._read is not None and not self.lowered.on_device:
             unloaded, needed = t.unloaded, needed | self._read
         self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
+        leaves = sig.leaves_of(positional, keyword)
         if self._simple_on_device and not self.passing and not self.lowered.ours and self.lowered.placement is None \
-                and is_for(key, t, self.executable):
+                and is_for(leaves, t, self.executable):
             self._key_on_device = key
         if self.matches is not None:
-            self._take_as_given([leaf for node in (*positional, *(node for _, node in keyword))
-                                 for leaf in sig.leaf_nodes(node)])
+            self._take_as_given(leaves)
 
     def _take_as_given(self, leaves: list[tuple]) -> None:
         """Find out whether leaves that were compared can go to native code as they are."""

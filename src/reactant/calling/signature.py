@@ -276,6 +276,11 @@ def is_spread(nodes: Iterable[Any]) -> bool:
     return any(len(leaf) == 6 for node in nodes for leaf in leaf_nodes(node))
 
 
+def leaves_of(positional: Iterable[Any], keyword: Iterable[tuple[str, Any]]) -> list[tuple]:
+    """The nodes of all run-time leaves of a signature, in their order."""
+    return [leaf for node in (*positional, *(node for _, node in keyword)) for leaf in leaf_nodes(node)]
+
+
 def leaf_nodes(node: Any) -> Iterator[tuple]:
     """The nodes of the run-time leaves, in their order."""
     if isinstance(node, Static) or node[0] in ("same", "refused"):
