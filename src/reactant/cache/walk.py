@@ -9,10 +9,7 @@ their numbers, so that what is shared is told from what is equal.
 """
 from __future__ import annotations
 
-import _abc  # type: ignore[import-not-found]  # the registry of `abc.ABCMeta`
-import abc
 import collections
-import enum
 import functools
 import hashlib
 import itertools
@@ -29,9 +26,10 @@ import numpy as np
 
 from reactant.cache import ordering, purity, replaced
 from reactant.cache.code_objects import flat, imported, with_inner
+from reactant.cache.origins import ATOMS, CONTENT, is_of_another, is_of_library, is_of_python, patches, registered
 from reactant.cache.purity import is_impure, is_library_file, is_pure_module, root_of
-from reactant.cache.replaced import is_elsewhere, is_standard
-from reactant.support.attributes import slots_of
+from reactant.cache.replaced import is_standard
+from reactant.support.attributes import HEAP_TYPE, slots_of
 from reactant.support.like_functions import LikeFunction
 
 MOST_OBJECTS = 30_000
@@ -42,13 +40,6 @@ class NotCacheable(Exception):
     """A program is not kept in the cache, for this reason."""
 
 
-_ATOMS: dict[type, Callable[[Any], bytes]] = {
-    type(None): lambda x: b"", bool: lambda x: b"1" if x else b"0", int: lambda x: str(x).encode(),
-    float: lambda x: struct.pack("<d", x), complex: lambda x: struct.pack("<dd", x.real, x.imag),
-    str: lambda x: x.encode("utf-8", "surrogatepass"), bytes: bytes, type(Ellipsis): lambda x: b"",
-    type(NotImplemented): lambda x: b"", range: lambda x: repr(x).encode(),
-}
-_HEAP_TYPE = 1 << 9
 _LEFT_OUT = frozenset("""__dict__ __weakref__ __annotations__ __annotations_cache__ __annotate__ __annotate_func__
     __abstractmethods__ _abc_impl __static_attributes__ __firstlineno__ __slotnames__ __orig_bases__ __parameters__
     """.split())
@@ -56,10 +47,6 @@ _LEFT_OUT = frozenset("""__dict__ __weakref__ __annotations__ __annotations_cach
 _BUILT_IN = (types.BuiltinFunctionType, types.MethodWrapperType)
 _DESCRIPTORS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
                 types.GetSetDescriptorType, types.MemberDescriptorType)
-_CONTENT: dict[type, Callable[[Any], Iterable[Any]]] = {
-    dict: lambda x: itertools.chain.from_iterable(dict.items(x)), list: list.__iter__, tuple: tuple.__iter__,
-    collections.deque: lambda x: (x.maxlen, *x)}
-"""What is in objects of these types, and of classes made of them."""
 SPECIAL: dict[type, Callable[[Any], tuple[Any, ...] | None]] = {}
 """Of types of ours: what an object depends on; None where it cannot be told. Others register theirs."""
 NODES: list[Mapping[type, Iterable[Any]]] = []
@@ -69,7 +56,6 @@ _COMPUTED = frozenset(("cache_token", "dispatch_cache"))
 _KERNELS = re.compile(r"ipykernel_\d+")
 """In the names that cells of notebooks have: the number of the process."""
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
-_PLAIN = (dict, list, tuple, set, frozenset, int, float, complex, str, bytes, BaseException, np.ndarray, type, object)
 
 
 class Walk:
@@ -139,8 +125,8 @@ class Walk:
     def _mark(self, value: Any) -> bytes:
         """A value as part of another one: itself, or its number."""
         kind = type(value)
-        if kind in _ATOMS:
-            return kind.__name__.encode() + b":" + _ATOMS[kind](value)
+        if kind in ATOMS:
+            return kind.__name__.encode() + b":" + ATOMS[kind](value)
         if isinstance(value, np.dtype) and value.names is None and value.kind != "O":
             return b"dtype:" + value.str.encode() + str(value).encode()
         if isinstance(value, np.generic) and not isinstance(value, (np.void, np.object_)):
@@ -169,7 +155,7 @@ class Walk:
         elif isinstance(value, _BUILT_IN):
             self._built_in(value)
         elif kind is _LRU_CACHE:
-            if not self._again and value.cache_info().currsize and not _is_of_library(value.__wrapped__):
+            if not self._again and value.cache_info().currsize and not is_of_library(value.__wrapped__):
                 raise NotCacheable(f"{_called(value)} has kept results of earlier calls")
             self._children("cached", (value.__wrapped__, value.cache_parameters()["maxsize"]))
         elif (row := _HANDLERS.get(kind)) is not None:
@@ -311,13 +297,13 @@ class Walk:
 
     def _class(self, cls: type) -> None:
         module, name = cls.__module__, cls.__qualname__
-        if registered := _registered(cls):
-            self._children("registered", registered)
+        if found := registered(cls):
+            self._children("registered", found)
         if is_pure_module(module) and purity.is_here(module, name, cls):
             self._named(module, cls, name)
-            self._children("patched", itertools.chain.from_iterable(_patches(cls)))
+            self._children("patched", itertools.chain.from_iterable(patches(cls)))
             return
-        if not cls.__flags__ & _HEAP_TYPE or not _is_of_python(cls):
+        if not cls.__flags__ & HEAP_TYPE or not is_of_python(cls):
             if purity.is_here(module, name, cls) and root_of(module) in PURE_STATIC:
                 self._put("library", module, name)
                 return
@@ -363,20 +349,20 @@ class Walk:
                 return                      # a library's own use of others
             if is_impure(owner, name) and callable(value):
                 raise NotCacheable(f"{owner}.{name} may read or change something outside of the program")
-            if patched := _patches(value):
+            if patched := patches(value):
                 self._put("member", owner, name)
                 self._children("patched", itertools.chain.from_iterable(patched))
             self._hold(value)
-            if isinstance(value, (np.generic, np.dtype)) or type(value) in _ATOMS:
+            if isinstance(value, (np.generic, np.dtype)) or type(value) in ATOMS:
                 self._put("member", owner, name, self._mark(value))
                 return
-            if _is_of_library(value):       # not written where it is what it is called: it may be loaded later
-                if getattr(value, "__name__", None) != name or _is_of_another(value, owner):
+            if is_of_library(value):       # not written where it is what it is called: it may be loaded later
+                if getattr(value, "__name__", None) != name or is_of_another(value, owner):
                     self._put("member", owner, name, type(value).__qualname__, getattr(value, "__name__", ""),
                               str(getattr(value, "__module__", "")))
                 return
         elif is_standard(owner) or owner.startswith(purity.IMPURE_MODULES):
-            if type(value) not in _ATOMS and not isinstance(value, types.ModuleType) and not _is_of_library(value):
+            if type(value) not in ATOMS and not isinstance(value, types.ModuleType) and not is_of_library(value):
                 raise NotCacheable(f"{owner}.{name} may read or change something outside of the program")
         self._put("member", owner, name, self._mark(value))
 
@@ -398,7 +384,7 @@ class Walk:
         """Remember a class or an object of a library, whose attributes anybody may have set."""
         for each in value.__mro__ if isinstance(value, type) else (value,):
             own: Any = getattr(each, "__dict__", None)
-            if isinstance(each, type) and each.__flags__ & _HEAP_TYPE or type(own) is dict \
+            if isinstance(each, type) and each.__flags__ & HEAP_TYPE or type(own) is dict \
                     and not isinstance(each, types.ModuleType):
                 self._held.setdefault(id(each), (each, own, set()))
 
@@ -409,7 +395,7 @@ class Walk:
             for name in sorted({n for n in list(own) if n in self._names and n not in seen}):
                 seen.add(name)
                 value = own.get(name)
-                if type(value) in (*_ATOMS, list, dict, tuple, set) and not name.startswith("__"):
+                if type(value) in (*ATOMS, list, dict, tuple, set) and not name.startswith("__"):
                     found = True
                     self._put("attribute", _called(holder), name, self._mark(value))
         return found
@@ -471,7 +457,7 @@ class Walk:
         self._members(value)
 
     def _members(self, value: Any) -> None:
-        if not all(type(x) in _ATOMS or type(x) is tuple and all(type(y) in _ATOMS for y in x) for x in value):
+        if not all(type(x) in ATOMS or type(x) is tuple and all(type(y) in ATOMS for y in x) for x in value):
             if len(value) > 1:
                 raise NotCacheable("it reads a set of objects, which has no order")
             self._children("set", value)
@@ -480,28 +466,28 @@ class Walk:
         self._put("set", str(len(found)), *found)
 
     def _atom(self, value: Any) -> bytes:
-        data = _ATOMS[type(value)](value)
+        data = ATOMS[type(value)](value)
         return type(value).__name__.encode() + struct.pack("<q", len(data)) + data
 
     def _instance(self, value: Any) -> None:
         """An object of a class: its class, what is in it, its attributes."""
         cls = type(value)
         parts: list[Any] = [cls]
-        if cls in _CONTENT or isinstance(value, tuple(_CONTENT)):
-            base = cls if cls in _CONTENT else next(b for b in _CONTENT if isinstance(value, b))
-            parts += ["content", *_CONTENT[base](value)]
+        if cls in CONTENT or isinstance(value, tuple(CONTENT)):
+            base = cls if cls in CONTENT else next(b for b in CONTENT if isinstance(value, b))
+            parts += ["content", *CONTENT[base](value)]
             if isinstance(value, collections.defaultdict):
                 parts.append(value.default_factory)
-        elif isinstance(value, tuple(_ATOMS)):
-            base = next(b for b in _ATOMS if isinstance(value, b))
-            self._put("value", base.__name__, _ATOMS[base](base(value)))     # type: ignore[call-arg]
+        elif isinstance(value, tuple(ATOMS)):
+            base = next(b for b in ATOMS if isinstance(value, b))
+            self._put("value", base.__name__, ATOMS[base](base(value)))     # type: ignore[call-arg]
         elif isinstance(value, (set, frozenset)):
             self._set(value)
         elif isinstance(value, BaseException):
             parts += ["raised with", *value.args, value.__cause__, value.__context__]
-            parts += [getattr(value, name, None) for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE
+            parts += [getattr(value, name, None) for base in cls.__mro__ if not base.__flags__ & HEAP_TYPE
                       for name, held in vars(base).items() if isinstance(held, types.MemberDescriptorType)]
-        elif not _is_of_python(cls):
+        elif not is_of_python(cls):
             raise NotCacheable(f"what {_called(value)} depends on is not known")
         slots = [name for name in dict.fromkeys(slots_of(cls)) if hasattr(value, name)]
         self._children("instance", [*parts, *_attributes(getattr(value, "__dict__", {})),
@@ -524,81 +510,12 @@ _HANDLERS: dict[type, Callable[[Any], Iterable[Any]]] = {
     bytearray: lambda x: (bytes(x),),
     types.GenericAlias: lambda x: (x.__origin__, x.__args__), type(int | str): lambda x: x.__args__,
     type(vars(collections.namedtuple("_", "a"))["a"]): lambda x: x.__reduce__()[1],
-    weakref.ref: lambda x: (x(),), **{each: _CONTENT[each] for each in (dict, list, tuple)},
+    weakref.ref: lambda x: (x(),), **{each: CONTENT[each] for each in (dict, list, tuple)},
 }
-
-
-def _registered(cls: type) -> list[type]:
-    """The user's classes that an abstract base class takes for its own because somebody has said so."""
-    if not isinstance(cls, abc.ABCMeta):
-        return []
-    found = [each for reference in _abc._get_dump(cls)[0] if (each := reference()) is not None
-             and not is_pure_module(each.__module__) and not is_standard(each.__module__)]
-    return sorted(found, key=lambda each: (each.__module__, each.__qualname__))
-
-
-def _patches(value: Any) -> list[tuple[str, Any]]:
-    """What somebody else has put into a class or an object of a library: functions and classes of their own."""
-    held: list[Any]
-    if isinstance(value, type):
-        held = [vars(base) for base in value.__mro__ if base.__flags__ & _HEAP_TYPE]
-    else:
-        own: Any = getattr(value, "__dict__", None)
-        held = [own] if type(own) is dict and not isinstance(value, (types.ModuleType, types.FunctionType)) else []
-    return [(name, each) for one in held for name, each in one.items() if is_elsewhere(each)]
 
 
 def _attributes(held: Mapping[str, Any]) -> list[Any]:
     return [part for name, value in held.items() for part in (str(name), value)]
-
-
-def _is_of_python(cls: type) -> bool:
-    """Whether all that objects of a class hold is in attributes and in what they are made of."""
-    return all(base.__flags__ & _HEAP_TYPE and _has_python_layout(base) or base in _PLAIN or base in _CONTENT
-               or base in (collections.OrderedDict, collections.defaultdict, enum.Enum, types.SimpleNamespace)
-               or issubclass(base, BaseException)
-               for base in cls.__mro__) or cls is types.SimpleNamespace
-
-
-def _has_python_layout(cls: type) -> bool:
-    """Whether a class was made by a `class` statement, or by `type`: it has a module of its own, no C methods, and its
-    objects hold no more than its slots, attributes and weak references."""
-    held, slots = vars(cls), vars(cls).get("__slots__", ())
-    names = {slots} if isinstance(slots, str) else set(slots)
-    most = len(names - {"__dict__", "__weakref__"}) + ("__dict__" in held) + ("__weakref__" in held)
-    base = cls.__base__
-    if base is not None and cls.__basicsize__ - base.__basicsize__ > 8 * most:
-        return False
-    return "__module__" in held and not any(isinstance(value, (types.MethodDescriptorType,
-                                                                    types.WrapperDescriptorType))
-                                                 and value.__objclass__ is cls for value in vars(cls).values())
-
-
-def _is_of_library(value: Any) -> bool:
-    """Whether a library of a known version has it, and it holds nothing of anybody else's."""
-    if type(value) in _ATOMS or isinstance(value, (np.ufunc, np.dtype, np.generic)):
-        return True
-    if type(value) is types.FunctionType:
-        return is_library_file(value.__code__.co_filename) and is_pure_module(
-            value.__globals__.get("__name__", "")) and not value.__closure__
-    if isinstance(value, types.BuiltinFunctionType):
-        owner = value.__self__
-        return (owner is None or isinstance(owner, types.ModuleType)) and is_pure_module(value.__module__ or "")
-    if isinstance(value, type):
-        return is_pure_module(value.__module__) and purity.is_here(value.__module__, value.__qualname__, value) \
-            and not _registered(value)
-    return is_pure_module(type(value).__module__) and type(value).__module__ != "builtins" \
-        and not isinstance(value, (np.ndarray, functools.partial, *_CONTENT))
-
-
-def _is_of_another(value: Any, owner: str) -> bool:
-    """Whether a function or class is of another part of a library than the module that has it under its own name."""
-    home = getattr(value, "__module__", None)
-    if not isinstance(home, str):
-        return False
-    here, there = owner.split(".")[:2], home.split(".")[:2]
-    return here[0] != there[0] and here[0].lstrip("_") != there[0] or len(there) > 1 and not there[1].startswith("_") \
-        and here != there and not (len(here) > 1 and here[1].startswith("_"))
 
 
 def _digest(array: np.ndarray) -> bytes:
