@@ -6,11 +6,8 @@ for programs of a client that no one else has.
 """
 from __future__ import annotations
 
-import ctypes
 import re
 from functools import cache
-
-import jax
 
 from reactant.native import engine, ffi, objects, support
 
@@ -137,15 +134,12 @@ def target() -> str:
     """The name of the call, (): u32, a number that means nothing."""
     found = objects.addresses_of("reactant.denormals")
     if found is not None:
-        return _registered(found[NAME])
+        objects.register(NAME, found[NAME])
+        return NAME
     frame = ffi.header().struct("XLA_FFI_CallFrame").offsets
     words = {"D": support.DESCRIPTION, "R": support.RUNTIME, "A": engine.attributes(),
              "extension": frame["extension_start"], "stage": frame["stage"]}
     text = re.sub(r"<(\w+)>", lambda match: str(words[match.group(1)]), _TEXT)
     address = engine.load(text, "reactant.denormals", (NAME,), support.addresses(), level=1)[NAME]
-    return _registered(address)
-
-
-def _registered(address: int) -> str:
-    jax.ffi.register_ffi_target(NAME, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
+    objects.register(NAME, address)
     return NAME

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-import jax
 import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
@@ -407,13 +406,9 @@ class NativeFunction:
     def register(self) -> str:
         """Load the code and make it known to XLA; the name that `custom_call` uses."""
         handler = self._load()["handler"]
-        if self.checked and not getattr(self, "_registered", False):
+        if self.checked and not objects.is_registered(self.target):
             handler = red_zones.guarded(handler, str(self), self._explained)
-        with self._loading:
-            if not getattr(self, "_registered", False) and self.target not in objects.REGISTERED:
-                objects.REGISTERED.add(self.target)
-                jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(ctypes.c_void_p(handler)), platform="cpu")
-            self._registered = True
+        objects.register(self.target, handler)
         return self.target
 
     def _load(self) -> dict[str, int]:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+import jax
+
 from reactant.support.records import dataclass
 
 RELOCATABLE, X86_64 = 1, 62
@@ -48,7 +50,7 @@ class Loaded:
 
 
 _LOADED: dict[str, Loaded] = {}
-REGISTERED: set[str] = set()
+_REGISTERED: set[str] = set()
 """The names under which XLA knows functions."""
 _PAGES: list[Any] = []
 """Machine code is never unloaded."""
@@ -69,6 +71,19 @@ def addresses_of(name: str) -> dict[str, int] | None:
     """Where the functions of what is loaded under a name are."""
     found = _LOADED.get(name)
     return None if found is None else found.addresses
+
+
+def is_registered(target: str) -> bool:
+    """Whether XLA knows a function under this name."""
+    return target in _REGISTERED
+
+
+def register(target: str, address: int) -> None:
+    """Make a function known to XLA on CPUs, unless it is."""
+    with _lock:
+        if target not in _REGISTERED:
+            _REGISTERED.add(target)
+            jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
 
 
 @cache

@@ -2,10 +2,7 @@
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Iterable, Mapping, Sequence
-
-import jax
 
 from reactant.native import blas, lapack, numpy_extremes, numpy_partitions, numpy_sorts, objects
 from reactant.native.argument import Argument, NativeError
@@ -85,7 +82,6 @@ class RecalledFunction:
                  threaded: bool) -> None:
         self.name, self.target, self.arguments = name, target, tuple(arguments)
         self.messages, self.workspace, self.threaded = list(messages), workspace, threaded
-        self._lock = threading.Lock()
 
     def entry(self) -> int:
         """The address of the function."""
@@ -100,9 +96,5 @@ class RecalledFunction:
 
     def register(self) -> None:
         """Make it known to XLA."""
-        found = objects.addresses_of(self.target)
-        with self._lock:
-            if found is not None and self.target not in objects.REGISTERED:
-                objects.REGISTERED.add(self.target)
-                jax.ffi.register_ffi_target(self.target, jax.ffi.pycapsule(ctypes.c_void_p(found["handler"])),
-                                            platform="cpu")
+        if (found := objects.addresses_of(self.target)) is not None:
+            objects.register(self.target, found["handler"])
