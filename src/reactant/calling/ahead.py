@@ -134,11 +134,6 @@ class _Lowered:
         self.name, self.traced, self.on_device, self.notes = name, traced, on_device, notes
         self.options, self.times = CompileOptions(cache=False), Times()
 
-    @property
-    def writes_at_once(self) -> bool:
-        """As `Lowered.writes_at_once`."""
-        return self.traced.flags is None and not self.traced.captured and self.traced.spoken is None
-
 
 def _raising(kind: str, text: str) -> Callable[..., BaseException]:
     """What makes the exception of a check."""

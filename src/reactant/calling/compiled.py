@@ -64,7 +64,7 @@ class Compiled:
         self._written = self._traced.written.keys() | self._traced.written_copies
         self._read = None if executable.read is None else frozenset(executable.read)
         self._passed = taken_by(executable.read)
-        self._at_once = bool(self._traced.written) and lowered.writes_at_once and executable.straight is not None
+        self._at_once = bool(self._traced.written) and self._traced.writes_at_once and executable.straight is not None
         self._simple_on_device = lowered.on_device and self._nothing_more()
         self.matches: Matcher | None = None     # tells calls of this signature
         self._as_given: Callable[[list], list[np.ndarray]] | None = None

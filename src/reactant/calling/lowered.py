@@ -214,14 +214,8 @@ class Lowered:
             found.given = {number[k]: order for k, order in laid[0].items() if k in number}
             found.turned = {result: inverse(order) for result, order in laid[1].items()}
             write_over(found, {result: number.get(k) for k, result in self.traced.written.items()}
-                       if self.writes_at_once else {})
+                       if self.traced.writes_at_once else {})
         return found
-
-    @property
-    def writes_at_once(self) -> bool:
-        """Whether arguments may be written before all results are there: nothing can fail, and nothing else that is
-        read might be their memory."""
-        return self.traced.flags is None and not self.traced.captured and self.traced.spoken is None
 
     def as_numpy(self) -> dict[str, Any]:
         """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""

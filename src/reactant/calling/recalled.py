@@ -399,11 +399,6 @@ class RecalledLowered:
         self.options, self.notes, self.times = question.options, list(notes), Times()
         self.original = None
 
-    @property
-    def writes_at_once(self) -> bool:
-        """As `Lowered.writes_at_once`."""
-        return self.traced.flags is None and not self.traced.captured and self.traced.spoken is None
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

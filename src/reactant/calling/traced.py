@@ -127,3 +127,9 @@ class Traced:
     remarks: list[str] = field(default_factory=list)         # what `explain` tells of launches of kernels
     laid: tuple[dict[int, tuple[int, ...]], dict[int, tuple[int, ...]]] | None = None
     """`ir.laid_out.Orders` of arguments and results of NumPy's that do not lie by rows, if there are any."""
+
+    @property
+    def writes_at_once(self) -> bool:
+        """Whether arguments may be written before all results are there: nothing can fail, and nothing else that is
+        read might be their memory."""
+        return self.flags is None and not self.captured and self.spoken is None
