@@ -89,7 +89,7 @@ class _Writer:
             self.data(b"s", x.encode("utf-8", "surrogatepass"))
         elif kind is bytes:
             self.data(b"b", x)
-        elif kind in _SEQUENCES and (number := self._number(x)) is None:
+        elif kind in _SEQUENCES and self._number(x) is None:
             self.out += _SEQUENCES[kind] + struct.pack("<q", len(x))
             for each in x:
                 self.put(each, depth + 1)
@@ -98,21 +98,17 @@ class _Writer:
             for key, each in x.items():
                 self.put(key, depth + 1)
                 self.put(each, depth + 1)
-        elif kind is slice:
-            self.out += b"S"
-            for each in (x.start, x.stop, x.step):
-                self.put(each, depth + 1)
-        elif kind is range:
-            self.out += b"R"
+        elif kind in (slice, range):
+            self.out += b"S" if kind is slice else b"R"
             for each in (x.start, x.stop, x.step):
                 self.put(each, depth + 1)
         elif isinstance(x, np.dtype) and (told := dtype_told(x)) is not None:
             self.data(b"D", told.encode())
-        elif isinstance(x, np.generic) and dtype_told(x.dtype) is not None:
-            self.data(b"G", str(dtype_told(x.dtype)).encode())
+        elif isinstance(x, np.generic) and (told := dtype_told(x.dtype)) is not None:
+            self.data(b"G", told.encode())
             self.data(b"b", x.tobytes())
-        elif kind is np.ndarray and dtype_told(x.dtype) is not None and (number := self._number(x)) is None:
-            self.data(b"A", str(dtype_told(x.dtype)).encode())
+        elif kind is np.ndarray and (told := dtype_told(x.dtype)) is not None and self._number(x) is None:
+            self.data(b"A", told.encode())
             self.put(x.shape, depth + 1)
             self.put(bool(x.flags.f_contiguous and not x.flags.c_contiguous), depth + 1)
             self.data(b"b", x.tobytes(order="A"))

@@ -217,8 +217,7 @@ def write(key: str, content: bytes) -> bool:
             file.write(sealed(content, key))
         os.replace(name, folder / (key + SUFFIX))
     except OSError:             # the disk is full, or not to be written to
-        with contextlib.suppress(OSError):
-            os.unlink(name)
+        _remove(name)
         return False
     _count(folder, len(content) + HEAD)
     return True
@@ -227,8 +226,13 @@ def write(key: str, content: bytes) -> bool:
 def drop(key: str) -> None:
     """Forget what is kept under a key."""
     if (folder := usable()) is not None:
-        with contextlib.suppress(OSError):
-            os.unlink(folder / (key + SUFFIX))
+        _remove(folder / (key + SUFFIX))
+
+
+def _remove(path: str | Path) -> None:
+    """Remove a file, which another process may have done."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
 
 
 _lock = threading.Lock()
@@ -263,7 +267,7 @@ def kept(folder: Path | None = None) -> list[Kept]:
                         told = entry.stat()
                         found.append(Kept(Path(entry.path), told.st_size, told.st_mtime))
                     elif entry.name.endswith(".part") and entry.stat().st_mtime < time.time() - OLD:
-                        os.unlink(entry.path)
+                        _remove(entry.path)
     return sorted(found, key=lambda each: each.used)
 
 
@@ -275,8 +279,7 @@ def trim(folder: Path, most: int | None = None) -> int:
     for each in files:
         if total <= limit:
             break
-        with contextlib.suppress(OSError):
-            os.unlink(each.path)
+        _remove(each.path)
         total -= each.nbytes
     return total
 
@@ -291,12 +294,8 @@ def clear() -> int:
         >>> count = reactant.cache.clear()
     """
     files = kept()
-    for each in files:
-        with contextlib.suppress(OSError):
-            os.unlink(each.path)
-    for path in _reasons():
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+    for path in (*(each.path for each in files), *_reasons()):
+        _remove(path)
     _sizes().clear()
     return len(files)
 
@@ -304,13 +303,15 @@ def clear() -> int:
 def note_reason(name: str, reason: str | None) -> None:
     """Write down why the programs of a function are not kept, for `reactant cache info`; None: they are."""
     folder = usable(make=reason is not None)
-    if folder is not None and reason is None:
-        with contextlib.suppress(OSError):
-            os.unlink(folder / (hashlib.blake2b(name.encode(), digest_size=10).hexdigest() + REASON))
-    elif folder is not None:
-        told = f"{name}: {reason}".encode("ascii", "backslashreplace").decode().replace("\n", " ")
-        with contextlib.suppress(OSError):
-            (folder / (hashlib.blake2b(name.encode(), digest_size=10).hexdigest() + REASON)).write_text(told + "\n")
+    if folder is None:
+        return
+    path = folder / (hashlib.blake2b(name.encode(), digest_size=10).hexdigest() + REASON)
+    if reason is None:
+        _remove(path)
+        return
+    told = f"{name}: {reason}".encode("ascii", "backslashreplace").decode().replace("\n", " ")
+    with contextlib.suppress(OSError):
+        path.write_text(told + "\n")
 
 
 def _reasons() -> list[Path]:
@@ -356,8 +357,7 @@ def verify() -> tuple[int, list[Path]]:
             continue
         if not sound:
             removed.append(each.path)
-            with contextlib.suppress(OSError):
-                os.unlink(each.path)
+            _remove(each.path)
     return len(files) - len(removed), removed
 
 

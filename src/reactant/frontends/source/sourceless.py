@@ -93,8 +93,8 @@ def _decision(operands: tuple) -> bool:
                               "np.minimum).", code="source-not-found")
 
 
-def _is_ours(error: BaseException) -> bool:
-    return type(error).__module__.startswith("reactant.")
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("reactant.")
 
 
 def _handled(operands: tuple) -> bool:
@@ -104,22 +104,18 @@ def _handled(operands: tuple) -> bool:
     if not all(isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds):
         raise TypeError("catching classes that do not inherit from BaseException is not allowed")
     found = [kind for kind in kinds if kind in type(error).__mro__]
-    return any(map(_names_ours, found)) if _is_ours(error) else bool(found)
-
-
-def _names_ours(kind: type) -> bool:
-    return kind.__module__.startswith("reactant.")
+    return any(map(_is_ours, found)) if _is_ours(type(error)) else bool(found)
 
 
 def _suppressed(operands: tuple) -> Any:
     """Whether the `__exit__` of a `with` has said that an exception is dealt with."""
     said, error = operands
-    return False if _is_ours(error) else said
+    return False if _is_ours(type(error)) else said
 
 
 def _let_through(operands: tuple) -> None:
     """At the start of a handler for everything."""
-    if _is_ours(operands[0]):
+    if _is_ours(type(operands[0])):
         raise operands[0]
 
 
