@@ -257,7 +257,7 @@ def _require_no_attributes(container: dict, trace: Trace) -> None:
 
 
 def view_of(container: Any) -> Any:
-    """The `object_columns.View` of an object that stands for one of several, here."""
+    """The `object_columns.View` of an object that is the proxy of one of several, here."""
     trace = Trace.current()
     view = trace.views.get(id(container)) if trace is not None and trace.views else None
     return view if view is not None and view.region.encloses(trace.region) else None    # type: ignore[union-attr]

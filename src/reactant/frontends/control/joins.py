@@ -278,7 +278,7 @@ def _unify_alternatives(a: Tree, b: Tree) -> Plan:
 
 
 def described(a: Tree, b: Tree) -> str | None:
-    """What stands for one of two texts that hold run-time values: it may be in the message of an exception."""
+    """The proxy of one of two texts that hold run-time values: it may be in the message of an exception."""
     texts = [side.value for side in (a, b) if type(side) is Known and type(side.value) is str]
     if len(texts) < 2 or not any(TRACED_TEXT in text for text in texts) or texts[0] == texts[1]:
         return None

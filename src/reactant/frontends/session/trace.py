@@ -192,7 +192,7 @@ class Trace:
         self.orders: list[Any] = []
         """Lists that are others in a run-time order, and those (`element_copies`)."""
         self.views: dict[int, Any] = {}
-        """What stands for one of several objects (`object_columns`), by the identity of that."""
+        """The proxy of one of several objects (`object_columns`), by the identity of that."""
         self.noted = 0
         """How many links and views there have been."""
         self.begun = [0]

@@ -2,7 +2,7 @@
 
 The code runs as Python runs it, jumps included, but what its calls, attributes, items, operators and comparisons do is
 asked of `ag__`, as in converted code: arrays that it makes are traced, what it calls is converted, writes into arrays
-are seen. A decision of the run is not Python's to take: it raises, and no handler of the function gets what is raised
+are seen. A run-time decision is not Python's to take: it raises, and no handler of the function gets what is raised
 so. The `bytecode` package reads and writes code objects; which instructions there are differs between Python's
 versions, and code with others than these here is left as it is.
 """
