@@ -1,6 +1,6 @@
 """How much the tests do that could do any amount: less by default than where the slow ones run, too."""
 SLOW_TOO = False
-"""Whether this run is one of the slow tests, too (`-m "slow or not slow"`); set by `conftest`."""
+"""Whether this run is of all tests (`-m "slow or not slow"`, `-m ""`); set by `conftest`."""
 
 
 def few(by_default: int, in_all: int) -> int:
