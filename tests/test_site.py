@@ -106,7 +106,8 @@ def test_the_site_is_whole(tmp_path):
             if parts.fragment and target in pages and file.name not in ("search.html", "genindex.html"):
                 assert unquote(parts.fragment) in pages[target].ids, f"{file.name}: {link}"
     everything = set().union(*(page.ids for page in pages.values()))
-    names = {name for name in reactant.__all__ if name not in ("c", "cuda", "llvm")}
+    names = {name for name in reactant.__all__ if name not in ("c", "cuda", "llvm", "cache")}
+    names |= {f"cache.{name}" for name in reactant.cache.__all__}       # of a module, what is in it
     assert {f"reactant.{name}" for name in names} <= everything
     for style in site.rglob("*.css"):
         assert not re.search(r"url\(\s*['\"]?(https?:)?//", style.read_text()), f"{style.name} loads from elsewhere"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.support import foreign
 
 
 def chain(x, y):
@@ -97,6 +98,7 @@ def test_it_says_why_the_cache_does_not_keep_a_program(tmp_path, monkeypatch):
              (reactant.grad(lambda x: x.sum()), "not kept yet"), (jax.jit(lambda x: x * 2), "JAX functions")]
     assert [reactant.explain(function, x).not_kept for function, _ in cases[:2]] == ["", ""]      # it is off
     monkeypatch.setenv("REACTANT_CACHE", str(tmp_path))
+    monkeypatch.setattr(foreign, "DECLARED", [])        # other tests declare rules of their own
     for function, why in cases:
         found = reactant.explain(function, x)
         assert (why in found.not_kept if why else not found.not_kept), found.not_kept
