@@ -9,7 +9,9 @@ interactive = pytest.importorskip("IPython.core.interactiveshell", reason="needs
 
 @pytest.fixture(scope="module")
 def shell():
-    made = interactive.InteractiveShell.instance()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("VIRTUAL_ENV", raising=False)      # of whoever runs the tests, which may be another one
+        made = interactive.InteractiveShell.instance()
     made.run_line_magic("load_ext", "reactant")
     made.user_ns.update(np=np, reactant=reactant, data=np.array([1.0, 2.0, 4.0]))
     yield made
