@@ -3,14 +3,15 @@ only.
 
 A carried value has one of these *roles*:
 
-    Written     an array of which every iteration overwrites windows; what iterations read of it no earlier iteration
-    has written Reduced     start + e0 + e1 + ... (or *, max, min, and, or, xor), and nothing reads the sums in between
-    Scattered   an array to which every iteration adds (multiplies...) something, wherever: a histogram Latch       a
-    flag that says whether a check has failed, and with others which was the first to fail Extreme     the greatest
-    (least) element so far, and what goes with it: its index Last        what the last iteration makes, or the last
-    iteration for which a condition holds Shifted     what the iteration before made, read by the next Scanned     x = a
-    x + b, running sums and the like, where a plan is asked for them (`scans`) Recurrent   anything else: each iteration
-    needs the one before
+    Written     an array of which every iteration overwrites windows; what iterations read of it, no earlier one wrote
+    Reduced     start + e0 + e1 + ... (or *, max, min, and, or, xor), and nothing reads the sums in between
+    Scattered   an array to which every iteration adds (multiplies...) something, wherever: a histogram
+    Latch       a flag that says whether a check has failed, and with others which was the first to fail
+    Extreme     the greatest (least) element so far, and what goes with it: its index
+    Last        what the last iteration makes, or the last iteration for which a condition holds
+    Shifted     what the iteration before made, read by the next
+    Scanned     x = a x + b, running sums and the like, where a plan is asked for them (`scans`)
+    Recurrent   anything else: each iteration needs the one before
 
 Values that depend on a recurrent one *stay* in a loop; the others can leave it (`Plan.leaving`).
 """

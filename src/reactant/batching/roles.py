@@ -12,6 +12,8 @@ from reactant.ir.induction import Counter
 from reactant.support.records import dataclass
 
 Formula: TypeAlias = Any
+
+
 @dataclass(frozen=True)
 class Term:
     """An element of a reduction, where a condition holds (0-d booleans, all of them)."""
@@ -72,7 +74,7 @@ class Scattered(Role):
 
 @dataclass
 class Latch(Role):
-    """A flag, true until the first iteration in which a flag of its group iterations false; then it is what `outcome`
+    """A flag, true until the first iteration in which a flag of its group becomes false; then it is what `outcome`
     says in that iteration. Outcomes are formulas: a value, True, False, ("not", a), ("and", a, b) or ("or", a, b)."""
 
     outcome: Formula

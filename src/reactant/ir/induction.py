@@ -93,7 +93,7 @@ class _Counters(dict[int, Counter | None]):
 
 
 def trips(loop: ir.Operation, known: dict[int, Any] | None = None) -> Trips | None:
-    """How often a while op iterations; None where nothing bounds it."""
+    """How many iterations a while op has; None where nothing bounds it."""
     found: Trips | None = creation.found("trips", loop, lambda op: _trips(op, known))
     return found
 

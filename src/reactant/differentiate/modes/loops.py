@@ -28,7 +28,7 @@ LARGE = 1 << 28
 
 
 def bound_of(loop: ir.Operation) -> Trips | None:
-    """How often a loop iterations, by itself or by what was known of it before loops were given another form."""
+    """How many iterations a loop has, by itself or by what was known of it before loops were given another form."""
     found = trips(loop)
     return Trips(ir.IntegerAttr(loop.attributes[MOST]).value, False) if found is None and MOST in loop.attributes \
         else found

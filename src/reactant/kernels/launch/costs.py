@@ -2,7 +2,7 @@
 
 A tensor program is fused with what is around it, simplified and differentiated with it: native code has to be faster by
 `MARGIN`. Where tensor programs lose: halos and tiles that are put together piece by piece, short rows, columns of a
-recurrence, threads that iteration as often as their own data ask. Where native code does: reductions and products over
+recurrence, threads whose loops run as often as their own data ask. Where native code does: reductions and products over
 blocks that are one operation of XLA's, stencils, gathers that keep loops from being vectors, atomics.
 """
 from __future__ import annotations

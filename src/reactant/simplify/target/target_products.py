@@ -114,7 +114,7 @@ the plain form over that of x' made first, x' y of 6,000 rows by columns of both
 0.9, 256 1.3, 400 0.8; float64 64 1.0, 100 1.4, 128 1.7, 200 1.5, 400 1.5. (y' x)' over x' y, float32: 128 and 40
 2.2, 128 and 100 1.6, 200 and 20 1.6, 100 and 64 0.9, 1024 and 100 2.9."""
 FEW = {4: 32, 8: 16}
-"""By bytes of a number: columns of a factor from which it may pay to iteration anything;"""
+"""By bytes of a number: columns of a factor from which it may pay to transpose anything;"""
 LEAST_ROWS, TIMES = 24, 2
 """of float64, those from which it is the factor itself, and how many times as many columns the other one has for it to
 pay from fewer on ((20000, 10)' (20000, 10) 1.0, (50000, 20)' (50000, 20) 0.49, (4000, 64)' (4000, 64) 1.7)."""
