@@ -13,7 +13,7 @@ from reactant.calling.compiled import Times
 from reactant.calling.lowered import Lowered
 from reactant.communication.account import Needed
 from reactant.communication.traffic import Traffic
-from reactant.explanation import explorer, page, text
+from reactant.explanation import explorer, loops, page, text
 from reactant.explanation.records import Account, Line
 from reactant.ir import modules
 from reactant.ir.context import building
@@ -38,6 +38,7 @@ class Explanation(Account):
         traffic: what one run moves between the devices of a mesh.
         choice: why its arguments lie there as they do, if that was chosen.
         workarounds: passes against defects of XLA that change what XLA gets (`docs/xla.md`).
+        loops: the loops that are left, each with its `place` and `why` it could not be done at once.
         not_kept: why the compile cache does not keep the program (`docs/cache.md`); "" where it does, or is off.
 
     Example:
@@ -106,6 +107,7 @@ def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[N
     not in the compile cache."""
     with building():
         before, after = by_line(lowered.original), by_line(lowered.module)
+        left = tuple(loops.stayed(lowered.module))
     rules = lowered.report.by_line()
     chains: dict[str, Counter[str]] = {}
     for chain in lowered.report.chains or ():
@@ -124,7 +126,8 @@ def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[N
                        (sum(sum(c.values()) for c in before.values()), sum(sum(c.values()) for c in after.values())),
                        (first["flops"], last["flops"]), (first["bytes"], last["bytes"]), lowered.report,
                        times, getattr(lowered, "reason", ""), tuple(lowered.notes), traffic,
-                       "" if lowered.choice is None else str(lowered.choice), _workarounds(lowered), not_kept, lowered)
+                       "" if lowered.choice is None else str(lowered.choice), _workarounds(lowered), not_kept, left,
+                       lowered)
 
 
 def _workarounds(lowered: Lowered) -> tuple[str, ...]:

@@ -157,6 +157,8 @@ def _not_done(a: Account) -> str:
         left.append(f"no rule of ours ran: the function was left to jax.jit, since {a.reason}")
     if left:
         parts.append("<h3>Left as it was</h3>" + listed(left))
+    if a.loops:
+        parts.append("<h3>Loops that stay loops</h3>" + listed(map(str, a.loops)))
     if a.report.derivatives:
         parts.append("<h3>Derivatives</h3>" + listed(
             f"{mode} mode of {function}: {before} operations became {after}"

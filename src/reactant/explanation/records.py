@@ -7,6 +7,7 @@ from typing import Any
 
 from reactant.calling.compiled import Times
 from reactant.communication.traffic import Moved, Traffic
+from reactant.explanation.loops import Stayed
 from reactant.rewrite import Report
 from reactant.support.records import dataclass
 
@@ -55,5 +56,7 @@ class Account:
     """Passes against defects of XLA that change what XLA gets (docs/xla.md); native code needs none."""
     not_kept: str = ""
     """Why the compile cache does not keep the program; nothing where it does, or is off."""
+    loops: tuple[Stayed, ...] = ()
+    """The loops that are left, and why."""
     lowered: Any = None
     """The program, of which pages show graphs and memory."""

@@ -27,6 +27,7 @@ def text(account: Account) -> str:
     parts += [f"not in the compile cache: {account.not_kept}"] if account.not_kept else []
     parts += [f"differentiated: {mode} mode of {function}, {before} -> {after} operations"
               for mode, function, before, after in account.report.derivatives]
+    parts += [str(loop) for loop in account.loops]
     parts += [f"left to jax.jit: {account.reason}", ""] if account.reason else [""]
     for line in account.lines:
         parts.append(f"{line.place or '(no source line)'}   {line.source}")
