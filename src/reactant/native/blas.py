@@ -139,9 +139,9 @@ define void @blas.<L>gemv(ptr %a, ptr %x, ptr %y, i64 %m, i64 %k, i64 %lda, i64 
 <INTS rows columns lda incx>
   %nbytes = mul i64 %m, <BYTES>
   call void @llvm.memset.p0.i64(ptr %y, i8 0, i64 %nbytes, i1 false)
-  %iteration = xor i64 %turned, 1
-  %p.iteration = getelementptr i8, ptr @letters, i64 %iteration
-  call void @library.<L>gemv(ptr %p.iteration, ptr %p.rows, ptr %p.columns, ptr @one.<L>, ptr %a, ptr %p.lda, ptr %x,
+  %transposed = xor i64 %turned, 1
+  %p.transposed = getelementptr i8, ptr @letters, i64 %transposed
+  call void @library.<L>gemv(ptr %p.transposed, ptr %p.rows, ptr %p.columns, ptr @one.<L>, ptr %a, ptr %p.lda, ptr %x,
                              ptr %p.incx, ptr @one.<L>, ptr %y, ptr @step)
   ret void
 }
@@ -158,9 +158,9 @@ entry:
   %line = mul i64 %first, %ldc
   %diagonal = add i64 %line, %first
   %corner = getelementptr <T>, ptr %c, i64 %diagonal
-  %iteration = xor i64 %turned, 1
-  %p.iteration = getelementptr i8, ptr @letters, i64 %iteration
-  call void @library.<L>syrk(ptr @lower, ptr %p.iteration, ptr %p.own, ptr %p.k, ptr @one.<L>, ptr %mine, ptr %p.lda,
+  %transposed = xor i64 %turned, 1
+  %p.transposed = getelementptr i8, ptr @letters, i64 %transposed
+  call void @library.<L>syrk(ptr @lower, ptr %p.transposed, ptr %p.own, ptr %p.k, ptr @one.<L>, ptr %mine, ptr %p.lda,
                              ptr @zero.<L>, ptr %corner, ptr %p.ldc)
   %rest = sub i64 %n, %last
   %some = icmp sgt i64 %rest, 0

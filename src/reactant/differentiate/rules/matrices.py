@@ -88,25 +88,25 @@ def solver_of(call: Call) -> Callable[..., ir.Value]:
     return lapack_solve if call.name == "stablehlo.custom_call" else ops.triangular_solve
 
 
-def iteration_of(q: ir.Value, r: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
-    """Q' and R' of the first k columns of A = Q R, and the iteration of Q. With X = A' R^-1 and M = Q^H X, the strict
-    lower triangle of M iterations Q: Q' = X - Q (M - W) and R' = (M - W) R, where W is that triangle minus its
+def rotation_of(q: ir.Value, r: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """Q' and R' of the first k columns of A = Q R, and the rotation of Q. With X = A' R^-1 and M = Q^H X, the strict
+    lower triangle of M rotates Q: Q' = X - Q (M - W) and R' = (M - W) R, where W is that triangle minus its
     adjoint."""
     moved = lapack_solve(r, t, left_side=False, lower=False)
     middle = matmul(adjoint(q), moved)
     low = triangle(middle, True, 0.0)
-    iteration = ops.subtract(low, adjoint(low))
+    rotation = ops.subtract(low, adjoint(low))
     if is_complex(dtype_of(t)):                                                          # R keeps a real diagonal
         phase = ops.imag(diagonal_only(middle))
-        iteration = ops.add(iteration, ops.complex(ops.splat(0, phase), phase))
-    stretch = ops.subtract(middle, iteration)
-    return ops.subtract(moved, matmul(q, stretch)), triangle(matmul(stretch, r), False, 1.0), iteration
+        rotation = ops.add(rotation, ops.complex(ops.splat(0, phase), phase))
+    stretch = ops.subtract(middle, rotation)
+    return ops.subtract(moved, matmul(q, stretch)), triangle(matmul(stretch, r), False, 1.0), rotation
 
 
 def factors_tangent(packed: ir.Value, q: ir.Value, t: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Of R, below which is nothing that is read, and Q, both (m, n) with m >= n, of A = Q R."""
     m, n = shape_of(t)[-2:]
-    dq, dr, _ = iteration_of(q, triangle(part(packed, (0, n), (0, n)), False, 1.0), t)
+    dq, dr, _ = rotation_of(q, triangle(part(packed, (0, n), (0, n)), False, 1.0), t)
     return padded(dr, m, n), dq
 
 

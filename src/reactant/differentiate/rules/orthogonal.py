@@ -11,11 +11,11 @@ from reactant.differentiate.rules.indexing import taken
 from reactant.differentiate.rules.matrices import (
     diagonal,
     flag,
-    iteration_of,
     of_columns,
     of_rows,
     padded,
     part,
+    rotation_of,
     triangle,
     with_unit_diagonal,
 )
@@ -67,7 +67,7 @@ def _packed_tangent(packed: ir.Value, taus: ir.Value, t: ir.Value) -> tuple[ir.V
     upper = ops.negate(_factor(v, taus, adjoint(part(v, (0, k), (0, k)))))              # U
     product = matmul(v, upper)
     q = ops.add(product, with_unit_diagonal(ops.splat(0, product)))
-    dq, dr, iteration = iteration_of(q, triangle(part(packed, (0, k), (0, k)), False, 1.0), part(t, (0, m), (0, k)))
+    dq, dr, rotation = rotation_of(q, triangle(part(packed, (0, k), (0, k)), False, 1.0), part(t, (0, m), (0, k)))
     # H_k is the identity where its tau is 0 (the last one of a square real matrix): it has nothing below the diagonal
     square = shape_of(upper)
     still = ops.compare(of_columns(taus, square), ops.splat(0, upper), "EQ")
@@ -79,7 +79,7 @@ def _packed_tangent(packed: ir.Value, taus: ir.Value, t: ir.Value) -> tuple[ir.V
     found = ops.add(dv, padded(dr, m, k))
     if n > k:
         rest = ops.subtract(matmul(adjoint(q), part(t, (0, m), (k, n))),
-                            matmul(iteration, part(packed, (0, k), (k, n))))
+                            matmul(rotation, part(packed, (0, k), (k, n))))
         found = ops.concatenate([found, rest], len(shape_of(t)) - 1)
     return found, ops.multiply(diagonal(top), taus)
 

@@ -39,12 +39,12 @@ def _sum(partials: Sequence[ir.Value], directions: Values) -> ir.Value:
 # ---- the partials --------------------------------------------------------------------------------------------------
 
 def _fresnel_angle(x: ir.Value) -> ir.Value:
-    """pi x**2 / 2 but for whole iterations: with x = r + 2 n it is pi r**2 / 2 + 2 pi n r."""
+    """pi x**2 / 2 but for whole revolutions: with x = r + 2 n it is pi r**2 / 2 + 2 pi n r."""
     n = ops.round_nearest_even(ops.multiply(x, 0.5))
     r = ops.subtract(x, ops.multiply(n, 2))
-    iterations = ops.multiply(n, r)
-    iterations = ops.subtract(iterations, ops.round_nearest_even(iterations))
-    return ops.add(ops.multiply(ops.multiply(r, r), math.pi / 2), ops.multiply(iterations, 2 * math.pi))
+    revolutions = ops.multiply(n, r)
+    revolutions = ops.subtract(revolutions, ops.round_nearest_even(revolutions))
+    return ops.add(ops.multiply(ops.multiply(r, r), math.pi / 2), ops.multiply(revolutions, 2 * math.pi))
 
 
 def _sinc(x: ir.Value) -> ir.Value:

@@ -61,11 +61,11 @@ def place_of(op: ir.Operation) -> Place | None:
         return None
     if not _made_by(spread, "broadcast_in_dim"):
         return None
-    found, iterations = _as_they_lie(spread.owner.operands[0])
+    found, inner = _as_they_lie(spread.owner.operands[0])
     if isinstance(found.owner, ir.Block):
         return None
     dimensions = attr.decode(spread.owner.attributes["broadcast_dimensions"])
-    extreme, spread_over = found.owner, [dimensions[iterations.index(d)] for d in range(len(iterations))]
+    extreme, spread_over = found.owner, [dimensions[inner.index(d)] for d in range(len(inner))]
     body, others = _reduced(extreme), [d for d in range(last + 1) if d != along]
     ways = ((seen, along, others), (rows, last, [order.index(d) for d in range(last)]))
     if body not in ("maximum", "minimum") or not _changes_nothing(extreme, body) or not any(

@@ -61,12 +61,12 @@ class Product:
 
 
 def product_of(op: ir.Operation) -> Product | None:
-    """The product as BLAS sees it. Iterations factors that do not lie as matrices: at the insertion point, which is
+    """The product as BLAS sees it. Transposes factors that do not lie as matrices: at the insertion point, which is
     `op`."""
     numbers = attr.decode(op.attributes["dot_dimension_numbers"])
-    for iterations in ((), (0,), (1,), (0, 1)):
+    for transposed in ((), (0,), (1,), (0, 1)):
         for order in _orders(op, numbers.contracting_dims):
-            if (found := _read(op, numbers, order, iterations)) is not None:
+            if (found := _read(op, numbers, order, transposed)) is not None:
                 return found
     return None
 
@@ -82,14 +82,14 @@ def _orders(op: ir.Operation, contracted: tuple[Sequence[int], Sequence[int]]) -
 
 
 def _read(op: ir.Operation, numbers: attr.DotDimensions, pairs: list[tuple[int, int]],
-          iterations: Sequence[int]) -> Product | None:
+          transposed: Sequence[int]) -> Product | None:
     batch = [list(dims) for dims in numbers.batching_dims]
     contracted = [[pair[side] for pair in pairs] for side in (0, 1)]
     shapes = [shape_of(v) for v in op.operands]
     free = [[d for d in range(len(shapes[side])) if d not in (*batch[side], *contracted[side])] for side in (0, 1)]
     orders: list[list[int] | None] = [None, None]
     strides = [_strides(shape) for shape in shapes]
-    for side in iterations:
+    for side in transposed:
         order = [*batch[side], *free[side], *contracted[side]]
         if order == sorted(order):
             return None                 # it lies so already
