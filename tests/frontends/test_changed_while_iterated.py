@@ -4,7 +4,7 @@ import pytest
 
 import reactant
 from reactant.errors import ControlFlowError
-from reactant.frontends.control.demands import ListError
+from reactant.frontends.control.list_refusals import ListError
 from tests.oracle import check
 
 X = np.linspace(0.1, 1.0, 40)

@@ -28,7 +28,8 @@ from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.iteration import Items
 from reactant.frontends.control.loop_carried import alone
 from reactant.frontends.numpy.selection import places_in
-from reactant.frontends.session.trace import KEYS_OF_THE_RUN, ONE_BY_ONE, Failure, Trace, frames, told_by, tracing
+from reactant.frontends.session.retracing import ONE_BY_ONE, RUN_TIME_KEYS, Demand, settle
+from reactant.frontends.session.trace import Failure, Trace, frames, told_by, tracing
 from reactant.frontends.source import source_map
 from reactant.frontends.texts.failures import failure
 from reactant.frontends.values.array_lists import ArrayList
@@ -49,26 +50,29 @@ def trace(function: Callable, positional: tuple, keyword: tuple, options: Compil
                                "FloatingPointError: it gives NaN and infinity.",
                                hint="Call it inside `with np.errstate(all='warn'):`.", code="floating-point-warnings")
     scipy.register_loaded()
-    wanted: set[str] = set()
-    first: ReactantError | None = None
-    while True:
-        known = len(wanted)
-        try:
-            return _trace(function, positional, keyword, options, wanted)
-        except ReactantError as error:
-            if len(wanted) == known:
-                if first is None or ONE_BY_ONE in wanted:
-                    raise
-                if KEYS_OF_THE_RUN in wanted:
-                    first.add_note(f"Keys in lists that grow do not do either: {str(error).splitlines()[0]}")
-                raise first from None       # it speaks of what the user has written
-            source_map.annotate(error)
-            first = first or alone(error)
+    demands: set[Demand] = set()
+    known, first = 0, None
+
+    def meets(error: BaseException) -> bool:
+        """Whether the attempt has demanded more than those before."""
+        nonlocal known, first
+        if not isinstance(error, ReactantError):
+            return False
+        if len(demands) == known:
+            if first is None or ONE_BY_ONE in demands:
+                return False
+            if RUN_TIME_KEYS in demands:
+                first.add_note(f"Keys in lists that grow do not do either: {str(error).splitlines()[0]}")
+            raise first from None       # it speaks of what the user has written
+        source_map.annotate(error)
+        known, first = len(demands), first or alone(error)
+        return True
+    return settle(lambda: _trace(function, positional, keyword, options, demands), meets)
 
 
 def _trace(function: Callable, positional: tuple, keyword: tuple, options: CompileOptions,
-           wanted: set[str]) -> Traced:
-    with building(), tracing(options, wanted) as session, _asking_generators(session):
+           demands: set[Demand]) -> Traced:
+    with building(), tracing(options, demands) as session, _asking_generators(session):
         session.spread = options.mesh is not None or sig.is_spread((*positional, *(node for _, node in keyword)))
         rebuilder = sig.Rebuilder(lambda node, number: _argument(session, node, number))
         args = [rebuilder.build(node, (0, i)) for i, node in enumerate(positional)]
@@ -109,7 +113,7 @@ def _asking_generators(session: Trace) -> Iterator[None]:
         yield
     except ReactantError:
         if session.pushes:
-            session.wanted.add(ONE_BY_ONE)
+            session.demands.add(ONE_BY_ONE)
         raise
 
 

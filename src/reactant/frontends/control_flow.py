@@ -21,6 +21,7 @@ from reactant.frontends.control import (
     element_copies,
     iterators,
     mutation_log,
+    program_errors,
     sized_arrays,  # noqa: F401 - says how they are captured
     try_statements,
 )
@@ -31,12 +32,12 @@ from reactant.frontends.control.decisions import (
     is_traced,
     predicate_of,
 )
-from reactant.frontends.control.demands import Deeper, LateRead, NeedsArray, NeedsGrower, NeedsPeeling, Unroll, unbound
 from reactant.frontends.control.loop_carried import truth_of
 from reactant.frontends.control.snapshots import ABSENT, MaybeBound, capture
 from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import each_key
 from reactant.frontends.session.calls import is_undecided, takes_anything
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing
 from reactant.frontends.source import operators, source_map
 from reactant.frontends.source.operators import UNSET, Unusable, ag__
@@ -85,8 +86,7 @@ def _record(ok: ir.Value, error: Callable[..., BaseException]) -> None:
 
 def refusals(*kinds: Callable[[], Any]) -> Any:
     """Our own errors, unless the handlers name them, and what is no exception of the program."""
-    passing: tuple[type[BaseException], ...] = (
-        operators.Interrupted, Unroll, NeedsPeeling, Deeper, NeedsArray, NeedsGrower)
+    passing: tuple[type[BaseException], ...] = operators.Interrupted, Retrace
     if too_deep(sys.exc_info()[1]):
         passing += (RecursionError,)
     found = [kind() for kind in kinds]
@@ -110,12 +110,12 @@ def ld(value: Any) -> Any:
     if kind is MaybeBound:
         name, trace = value.name, current_trace()
         for loop in trace.loops:
-            if name in loop.unset:      # it may be bound from before the loop
-                raise loop.unset[name]
+            if name in loop.demands.unset:      # it may be bound from before the loop
+                raise loop.demands.unset[name]
         if value.value is ABSENT:
-            raise LateRead(name)
+            raise program_errors.LateRead(name)
         (trace.check if trace.attempts else trace.record)(truth_of(capture(value.defined)), lambda: UnboundLocalError(
-            unbound(name)))
+            program_errors.unbound(name)))
         return value.value
     return value
 

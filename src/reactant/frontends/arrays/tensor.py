@@ -36,7 +36,8 @@ from reactant.frontends.arrays.promotion import ARRAY, NO_NUMBER, PYTHON, PYTHON
 from reactant.frontends.arrays.sized import Sized
 from reactant.frontends.session import calls
 from reactant.frontends.session.dispatch import meaning
-from reactant.frontends.session.trace import KEYS_OF_THE_RUN, Trace, current_trace
+from reactant.frontends.session.retracing import RUN_TIME_KEYS
+from reactant.frontends.session.trace import Trace, current_trace
 from reactant.frontends.source import source_map
 from reactant.ir import ops, rounding
 from reactant.ir.types import Shape, shape_and_dtype, supported
@@ -368,7 +369,7 @@ class Tensor(Sized):
         if self.kind == ARRAY:
             raise TypeError("unhashable type: 'numpy.ndarray'")
         if not self.is_concrete() and (trace := Trace.current()) is not None:
-            trace.wanted.add(KEYS_OF_THE_RUN)
+            trace.demands.add(RUN_TIME_KEYS)
         return hash(self._concrete_scalar("hash"))
 
     def __repr__(self) -> str:

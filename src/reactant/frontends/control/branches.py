@@ -6,6 +6,7 @@ all: both are computed and selected from.
 """
 from __future__ import annotations
 
+import functools
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -25,7 +26,7 @@ from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control import container_aliasing, element_copies, mutation_log, program_errors
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.branch_arrays import BranchArrays, Maker
-from reactant.frontends.control.demands import BranchChangesList, LateRead, unbound
+from reactant.frontends.control.demands import InOneIteration
 from reactant.frontends.control.exit_liveness import Leaving
 from reactant.frontends.control.joins import (
     Branching,
@@ -56,7 +57,8 @@ from reactant.frontends.control.snapshots import (
     value_of,
 )
 from reactant.frontends.session.heap import Heap, Root
-from reactant.frontends.session.trace import KEYS_OF_THE_RUN, Failure, Region, Trace, current_trace, told_by
+from reactant.frontends.session.retracing import RUN_TIME_KEYS, Unmet
+from reactant.frontends.session.trace import Failure, Region, Trace, current_trace, told_by
 from reactant.frontends.source import source_map
 from reactant.frontends.source.operators import UNSET, Interrupted, Left
 from reactant.ir import ops
@@ -231,9 +233,9 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
                     and not program_errors.misuses_known(error) and not program_errors.misses(error):
                 raise
             if isinstance(error, NameError) and not program_errors.misses(error):
-                if not (unbound_names and (type(error) is LateRead or _is_unbound(error, trace))):
+                if not (unbound_names and (type(error) is program_errors.LateRead or _is_unbound(error, trace))):
                     raise
-                kind, arguments = UnboundLocalError, (unbound(error.name) if error.name else str(error),)
+                kind, arguments = UnboundLocalError, (program_errors.unbound(error.name) if error.name else str(error),)
             if trace.attempts:
                 trace.attempts[-1].raised(lambda: kind(*arguments))
                 return UNSET
@@ -245,7 +247,7 @@ def failing_at_run_time(function: Callable, *more: type[Exception], unbound_name
 def _is_unbound(error: NameError, trace: Trace) -> bool:
     """Whether the error is about a variable that has no value on this path, which no loop around it may give it."""
     return "cannot access" in str(error) and not any(
-        error.name in loop.unset or loop.entries.get(error.name) is ABSENT for loop in trace.loops)
+        error.name in loop.demands.unset or loop.entries.get(error.name) is ABSENT for loop in trace.loops)
 
 
 class Meeting:
@@ -458,10 +460,11 @@ class Meeting:
         """Nothing has been done yet that would have to be taken back."""
         for change, plan in objects:
             if type(plan) is Broken and type(change.container) is list and not self.made_inside(change):
-                raise self.different(change, plan, BranchChangesList)
+                raise self.different(change, plan, functools.partial(Unmet, InOneIteration()))
 
     @staticmethod
-    def different(change: Change, plan: Broken, kind: type[ControlFlowError] = ControlFlowError) -> ControlFlowError:
+    def different(change: Change, plan: Broken,
+                  kind: Callable[..., ControlFlowError] = ControlFlowError) -> ControlFlowError:
         return kind(f"An `if` that is decided at run time changes {mutation_log.describe(change)} differently in its "
                     f"branches: {plan.reason}.",
                     hint="Use an array, or variables that are assigned in both branches.", code="branches-differ")
@@ -474,7 +477,7 @@ class Meeting:
             error = self.different(change, plan)
             needs_grower(change.container, error)
             if isinstance(change.container, (dict, set)):
-                self.trace.wanted.add(KEYS_OF_THE_RUN)
+                self.trace.demands.add(RUN_TIME_KEYS)
             raise error
         content = assembled(plan, make, found, copied=True)
         mutation_log.touch(change.container, change.name)

@@ -11,9 +11,9 @@ from typing import Any
 class Carrier:
     """Follows a loop from its first attempt to what comes after it."""
 
-    def take_over(self, found: Any) -> None:
+    def take_over(self, demand: Any) -> None:
         """Take over a container that the body asked for (`demands`); raises where that cannot be."""
-        raise found.error
+        raise demand.error
 
     def standing_in(self) -> contextlib.AbstractContextManager[None]:
         """While the body or the test is traced."""

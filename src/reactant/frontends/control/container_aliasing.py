@@ -15,10 +15,10 @@ from inspect import CO_GENERATOR, CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
-from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.storage_aliasing import reachable
 from reactant.frontends.arrays.tensor import python_number
 from reactant.frontends.session import recording
+from reactant.frontends.session.retracing import AsItself, ByNumber, Unmet
 from reactant.frontends.session.trace import Trace, current_trace, frames
 from reactant.frontends.source.conversion import is_user_file
 from reactant.frontends.source.operators import CHANGING
@@ -27,18 +27,11 @@ from reactant.ir import ops
 from reactant.support.records import dataclass
 
 
-class OneOfSeveral(ControlFlowError):
-    """It is known only at run time which one of several containers this is; `kinds` are their types (`kind_of`). Where
-    these are chosen as themselves it may be followed: the trace wants them to be."""
-
-    def __init__(self, fact: str, kinds: Iterable[str] = (), *, code: str, hint: str | None = None):
-        super().__init__(fact, hint=hint, code=code)
-        if (trace := Trace.current()) is not None:
-            trace.wanted.update(kinds)
-
-
-class ChangesOneOfSeveral(OneOfSeveral):
-    """A change of one."""
+def demand_numbers(kinds: Iterable[str]) -> None:
+    """It is known only at run time which one of several containers of these types (`kind_of`) something is: where they
+    are chosen as themselves it may be followed."""
+    if (trace := Trace.current()) is not None:
+        trace.demands.update(map(ByNumber, kinds))
 
 
 METHODS = (list, dict, set, deque, bytearray)
@@ -224,14 +217,12 @@ def about_to_change(container: Any) -> None:
     if trace.views:
         others = _not_shown(others, mine, trace)
     if others and not reached().isdisjoint(map(id, others)):
-        raise ChangesOneOfSeveral(f"This changes {named(container)} of which only run-time values tell which one it "
-                                  f"is, "
-                                  "and one that it may be is known by another name, too.",
-                                  map(kind_of, (container, *others)),
-                                  hint="Bind the name to a copy before the change (list(rows), dict(table), "
-                                       "copy.copy(thing)), or change each one where it is certain which it is; "
-                                       "elements are changed as such: rows[k].append(x).",
-                                  code="one-of-several-objects")
+        demand_numbers(map(kind_of, (container, *others)))
+        raise Unmet(AsItself(), f"This changes {named(container)} of which only run-time values tell which one it is, "
+                                "and one that it may be is known by another name, too.",
+                    hint="Bind the name to a copy before the change (list(rows), dict(table), copy.copy(thing)), or "
+                         "change each one where it is certain which it is; elements are changed as such: "
+                         "rows[k].append(x).", code="one-of-several-objects")
 
 
 def _not_shown(others: list[Any], changed: set[int], trace: Trace) -> list[Any]:
@@ -250,10 +241,9 @@ def _require_no_attributes(container: dict, trace: Trace) -> None:
     """Attributes are set as such, where there are several objects that they may be of."""
     for link in trace.identities:
         if any(getattr(x, "__dict__", None) is container for x in (link.made, *link.known)):
-            raise ChangesOneOfSeveral("This changes the __dict__ of an object of which only run-time values tell which "
-                                      "one it is.",
-                                      hint="Set its attributes: thing.x = ..., or setattr(thing, name, ...).",
-                                      code="one-of-several-objects")
+            raise Unmet(AsItself(), "This changes the __dict__ of an object of which only run-time values tell which "
+                                    "one it is.", hint="Set its attributes: thing.x = ..., or setattr(thing, name, "
+                                                       "...).", code="one-of-several-objects")
 
 
 def view_of(container: Any) -> Any:

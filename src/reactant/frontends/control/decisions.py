@@ -190,11 +190,10 @@ def same(left: Any, right: Any) -> Any:
         return found
     if container_aliasing.are_linked(left, right) or container_aliasing.are_linked(right, left) \
             or any(getattr(type(x), "ag__shows_one_of", False) for x in (left, right)):
-        raise container_aliasing.OneOfSeveral("Which of several lists, dicts or objects this is (`is`) is known only "
-                                              "at run "
-                                    "time.", map(container_aliasing.kind_of, (left, right)),
-                                    hint="Keep a truth or a number that says which one it is, and compare that.",
-                                    code="identity-at-run-time")
+        container_aliasing.demand_numbers(map(container_aliasing.kind_of, (left, right)))
+        raise ControlFlowError("Which of several lists, dicts or objects this is (`is`) is known only at run time.",
+                               hint="Keep a truth or a number that says which one it is, and compare that.",
+                               code="identity-at-run-time")
     if container_aliasing.may_be_one_tuple(left, right):
         raise ControlFlowError("Which of several tuples this is (`is`) is known only at run time.",
                                hint="Compare what they hold (==), or keep a number that says which one it is, and "
@@ -209,10 +208,10 @@ def _identity(x: Any, /) -> int:
     if is_tracing() and (chosen or getattr(type(x), "ag__shows_one_of", False)
                          or container_aliasing.view_of(x) is not None
                          or container_aliasing.is_linked(x) or container_aliasing.may_be_one_tuple(x, x)):
-        raise container_aliasing.OneOfSeveral("Which object this is (`id`) is known only at run "
-                                              "time.", [container_aliasing.kind_of(x)],
-                                    hint="Compare by `is`, or keep a number that says which one it is.",
-                                    code="identity-at-run-time")
+        container_aliasing.demand_numbers([container_aliasing.kind_of(x)])
+        raise ControlFlowError("Which object this is (`id`) is known only at run time.",
+                               hint="Compare by `is`, or keep a number that says which one it is.",
+                               code="identity-at-run-time")
     return id(x)
 
 

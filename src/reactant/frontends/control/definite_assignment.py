@@ -72,6 +72,6 @@ def end(loop: LoopState, name: str, carried: Carried, made: Made, meeting: Any) 
     if is_unset(loop.entries[name]) or name in loop.flags:
         return value
     bound = loop.ran if carried.bound is None else carried.bound.result
-    if name in loop.unset and bound is not True:
+    if name in loop.demands.unset and bound is not True:
         return branches.staged_if(bound, lambda: value, lambda: loop.before[name])
     return value if bound is True else MaybeBound(name, python_number(bound), value)

@@ -1,117 +1,110 @@
-"""What a loop asks to be traced again with, and what it refuses: signals from the code of a body to the loop around."""
+"""What a loop asks to be traced again with.
+
+`Demands` is what its attempts have noted so far, which the next one begins with. What leaves an attempt is a `Retrace`
+with a demand (`session.retracing`): one of those below. The loop meets it (`loops.Loop.meets`), or what has chosen that
+there be a loop (`loop_choice`).
+"""
 from __future__ import annotations
 
+from dataclasses import field
 from typing import Any
 
 from reactant.errors import ControlFlowError
+from reactant.frontends.arrays.storage import Storage
+from reactant.frontends.control.joins import Plan
 from reactant.frontends.control.snapshots import Kind
-
-
-def unbound(name: str) -> str:
-    """Python's words for it."""
-    return f"cannot access local variable '{name}' where it is not associated with a value"
-
-
-class Unroll(Exception):
-    """The rule for unrolling says so."""
-
-
-class NeedsPeeling(Exception):
-    """The loop can be staged once its first iteration has run on its own; `error` says why not before."""
-
-    def __init__(self, error: ControlFlowError):
-        super().__init__(str(error))
-        self.error = error
-
-
-class LateRead(UnboundLocalError):
-    """A variable that earlier iterations of a loop may have bound is read in an iteration that knows of none: the first
-    one."""
-
-    def __init__(self, name: str):
-        super().__init__(unbound(name))
-        self.name = name
-
-
-class NeedsGrower(BaseException):
-    """A list from before `loop` is appended to in a branch, by another name than a variable."""
-
-    target: list | None      # the only reference, which its handler takes
-
-    def __init__(self, loop: Any, target: list, error: Exception):
-        self.loop, self.target, self.error, self.args = loop, target, error, ()
-        self.others: list[tuple[Any, Any]] = []
-        """Lists that are changed in the same way: what holds each of them, and under which key."""
-
-
-class BranchChangesList(ControlFlowError):
-    """A list has a run-time length after an `if` outside of loops."""
-
-
-class NeedsArray(BaseException):
-    """A list from before `loop` is written at a run-time index."""
-
-    target: list | None      # the only reference, which its handler takes
-
-    def __init__(self, loop: Any, target: list, kind: Kind, error: Exception):
-        self.loop, self.target, self.kind, self.error = loop, target, kind, error
-        self.args = ()
-
-
-class ListError(ControlFlowError):
-    """A list grows in a way that a loop cannot carry."""
-
-    code = "list-grows-in-loop"
-
+from reactant.frontends.session.retracing import Demand, Retrace
+from reactant.support.records import dataclass
 
 APPENDS, READS, POPS, SHIFTS = range(4)
 """What a loop does with a list, each more than the one before: appends to it, reads it, takes elements off its end, and
 off its beginning."""
 
 
-class Deeper(BaseException):
-    """What stands for a list does too little: it is appended to in a branch or in a loop inside, or used for more."""
+# ---- which the loop meets ----------------------------------------------------------------------------------------
 
-    def __init__(self, stand_in: Any, use: int = APPENDS):
-        self.stand_in, self.use = stand_in, use
-
-
-STORE = "Store into an array that is made before the loop: out = np.zeros(n); out[i] = ..."
-GROWS = {
-    "renamed": ("that gets another name or place", STORE),
-    "seen": ("under a condition only known at run time, while other code sees it", STORE),
-    "written later": ("by an array that is written in place later", "Append a copy: x.copy()."),
-    "seen array": ("by an array that other code sees", "Append a copy: x.copy()."),
-    "seen object": ("by an object that other code sees", STORE),
-    "seen container": ("by a {kind} that other code sees, under conditions", "Append a copy of it."),
-    "held object": ("by an object that a variable has held since an earlier iteration", STORE),
-    "written list": ("by a list that the loop also writes into", "Append a copy: list(x)."),
-    "written parts": ("by parts of an array that the loop writes", "Append a copy: x[...].copy()."),
-    "made anew": ("by objects that each iteration makes, and that are no numbers or arrays",
-                  "Append the numbers and arrays that they hold."),
-    "objects": ("by different objects that are no numbers or arrays", "Append the numbers and arrays that they hold."),
-    "objects of a class": ("by objects of type {kind} under conditions",
-                           "Append the numbers and arrays that they hold."),
-    "no value": ("by something that has no value on some paths", "Assign it on all paths."),
-    "structure": ("by elements of different structure", "Append numbers, arrays or tuples of one structure."),
-    "kinds": ("by {problem}", "Append numbers, arrays or tuples of one structure."),
-    "room": ("under a condition only known at run time, by up to {room:.1f} GiB", STORE),
-    "outside of a loop": ("that has a run-time length, outside of a loop, by an element of another kind",
-                          "Append what is like its elements."),
-    "element written": ("of which an element is written in place", STORE),
-    "elements replaced": ("of which elements that are no numbers get other values", STORE),
-    "truth": ("whose truth decides where only Python can", "Ask len(items) > 0."),
-    "method": ("and is changed by {name}", STORE),
-    "other use": ("with which the loop does more than to append, or read elements", STORE),
-    "looped over": ("while a loop runs over it", "Loop with `while` and an index, or append to another list."),
-    "looped over and changed": ("or changes while a loop runs over it",
-                                "Loop with `while` and an index, or append to another list."),
-}
-"""How a list may grow so that no loop can carry it, and what to do instead."""
+class Noted(Demand):
+    """Another attempt, with what this one has noted in the loop's `Demands`."""
 
 
-def refusal(way: str, **told: object) -> ListError:
-    """The error for a row of `GROWS`; told: what its text asks for."""
-    why, hint = GROWS[way]
-    return ListError(f"A list grows {why.format(**told)}, inside a loop that runs inside compiled code.", hint=hint,
-                     code="list-grows-in-loop")
+@dataclass(eq=False)
+class AsRows(Demand):
+    """A list from before `loop` that is appended to in a branch, by another name than a variable: as rows of arrays."""
+
+    loop: Any
+    target: list
+    error: Exception
+    """What is raised where that cannot be."""
+    others: list[tuple[Any, Any]] = field(default_factory=list)
+    """Lists that are changed in the same way: what holds each of them, and under which key."""
+
+
+@dataclass(eq=False)
+class AsArray(Demand):
+    """A list from before `loop` that is written at a run-time index: as an array."""
+
+    loop: Any
+    target: list
+    kind: Kind
+    error: Exception
+    """What is raised where that cannot be."""
+
+
+@dataclass(eq=False)
+class MoreUse(Demand):
+    """What is in a list's place does too little: the list is appended to in a branch or in a loop inside, or used for
+    more."""
+
+    stand_in: Any
+    use: int = APPENDS
+
+
+# ---- which the choice of loops meets ------------------------------------------------------------------------------
+
+class Unroll(Demand):
+    """One iteration after the other: the rule for unrolling says so."""
+
+
+@dataclass(eq=False)
+class Peel(Demand):
+    """The first iteration on its own, and a loop after it; `error` says why there is none before."""
+
+    error: ControlFlowError
+
+
+class InOneIteration(Demand):
+    """A list gets a run-time length by an `if` outside of loops: as a loop of one iteration."""
+
+
+# ---- what is noted -----------------------------------------------------------------------------------------------
+
+@dataclass(eq=False)
+class Demands:
+    """What attempts have shown that a loop has to be traced with."""
+
+    kinds: dict[str, list[Kind | None]]
+    """The kinds of each variable's leaves; None for a leaf that is carried as the object that it is."""
+    fresh: frozenset[str]
+    """Variables that begin an iteration as an empty list that nobody else knows."""
+    replaced: set[str]
+    """Variables into whose containers iterations put others."""
+    ways: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Which way integers go: "up", "down", "any"."""
+    later: dict[str, Plan] = field(default_factory=dict)
+    """What else containers may be, from the second iteration on."""
+    by_memory: set[tuple[str, int]] = field(default_factory=set)
+    """Leaves that stay bound to the same part of an array that is written."""
+    stand_ins: set[Storage] = field(default_factory=set)
+    """Arrays in the place of None, which nothing else refers to."""
+    unset: dict[str, BaseException] = field(default_factory=dict)
+    """Variables that begin an iteration unbound, and what is raised where one reads them."""
+    irregular: set[str] = field(default_factory=set)
+    """Arrays whose shape iterations do not change alike."""
+    awaited: set[str] = field(default_factory=set)
+    """Variables that are read before the first iteration has bound them."""
+
+
+def again_if(needed: bool) -> None:
+    """Leave an attempt that has noted something, where another one is `needed` for that."""
+    if needed:
+        raise Retrace(Noted())

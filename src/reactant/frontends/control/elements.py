@@ -19,7 +19,6 @@ from reactant.frontends.arrays.storage_aliasing import reachable, reachable_stor
 from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.decisions import is_traced
-from reactant.frontends.control.demands import NeedsPeeling, Unroll
 from reactant.frontends.control.iterators import end_at_run_time, use
 from reactant.frontends.session import protocols
 from reactant.frontends.session.trace import current_trace
@@ -27,7 +26,8 @@ from reactant.frontends.source.operators import ag__
 from reactant.ir import ops
 from reactant.support.records import dataclass
 
-END = object()
+END, UNDECIDED = object(), object()
+"""In place of an element: there is none, or it is known only at run time whether there is one."""
 
 _OF_CONTAINERS: tuple[type, ...] = tuple(map(type, map(iter, (
     [], (), {}, {}.values(), {}.items(), set(), "", b"", range(0), range(2**70)))))
@@ -38,12 +38,8 @@ def surely_ends(iterator: Any) -> bool:
     return type(iterator) in _OF_CONTAINERS
 
 
-class EndsAtRunTime(BaseException):
-    """It is known only at run time whether there is a next element; the iterator stands as before."""
-
-
 def following(iterator: Any) -> Any:
-    """The next element, or `END`."""
+    """The next element, or `END`; `UNDECIDED` where the iterator stands as before."""
     if not protocols.is_iterator(iterator):
         return next(iterator, END)
     trace = current_trace()
@@ -53,7 +49,7 @@ def following(iterator: Any) -> Any:
     if is_traced(there):
         del trace.checks[noted:]
         _take_back(recorder.found(), watch.contents)
-        raise EndsAtRunTime
+        return UNDECIDED
     return item if there else END
 
 
@@ -69,16 +65,18 @@ def following_unless(stopped: ir.Value, iterator: Any) -> Any:
             found = following(iterator)
         except StagedRaise:
             found = END
-        except (ReactantError, Unroll, NeedsPeeling, EndsAtRunTime):
+        except ReactantError:
             raise
         except Exception as error:      # the program raises it where the loop goes on
             kind, arguments, found = type(error), error.args, END
             trace.record(ops.constant(False), lambda: kind(*arguments))
+    if found is UNDECIDED:
+        return found
     changes, contents = recorder.found(), watch.contents
     if protocols.is_iterator(iterator) and (trace.said in contents or _known_elsewhere(changes, contents)):
         del trace.checks[noted:]
         _take_back(changes, contents)
-        raise EndsAtRunTime
+        return UNDECIDED
     trace.checks[noted:] = [(ops.or_(ok, stopped), error, region) for ok, error, region in trace.checks[noted:]]
     if not changes and not contents:
         return found
@@ -138,13 +136,12 @@ def elements(iterable: Any) -> Iterable:
 
 def _given(iterator: Any) -> Iterator[Any]:
     while True:
-        try:
-            found = following(iterator)
-        except EndsAtRunTime:
+        found = following(iterator)
+        if found is UNDECIDED:
             raise UnsupportedError(f"How many elements an iterator of type {type(iterator).__name__} gives is known "
                                    "only at run time.",
                                    hint="Loop over it with `for`, or collect its elements with list(...).",
-                                   code="iterator-at-run-time") from None
+                                   code="iterator-at-run-time")
         if found is END:
             return
         yield found

@@ -16,11 +16,12 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Number, Range, aligned, guarded_copy
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
-from reactant.frontends.control.demands import NeedsPeeling
+from reactant.frontends.control.demands import Peel
 from reactant.frontends.control.joins import Broken, is_sized
 from reactant.frontends.control.loop_carried import mismatch, numeric_kind
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Held, Kind, Node, Tree, capture, kind_of
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape, shape_of
@@ -82,10 +83,10 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree) -> tuple[Tr
     """An array that has another shape after the first iteration: in a frame, where all iterations may change it
     alike."""
     if follows(entry) and not follows(after):       # they do not
-        loop.irregular.add(name)
+        loop.demands.irregular.add(name)
         return capture(loop.before[name]), loop.first_kinds(name, name in loop.rebound)
     known = type(loop.count) is int and not loop.flags      # how many iterations there are
-    if not known or name in loop.irregular or type(entry) is not Held or entry.tensor.kind != ARRAY:
+    if not known or name in loop.demands.irregular or type(entry) is not Held or entry.tensor.kind != ARRAY:
         return entry, []
     begin, count = entry.tensor.shape, loop.count - loop.start
     found = [_step(loop, n, length) for n, length in zip(begin, _lengths(after), strict=False)]
@@ -95,7 +96,7 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree) -> tuple[Tr
     if not all(fits for _, fits in found):
         if loop.waits:
             return entry, []
-        raise NeedsPeeling(mismatch(loop, name, Broken("arrays of different sizes")))
+        raise Retrace(Peel(mismatch(loop, name, Broken("arrays of different sizes"))))
     if min(n + step * count for n, step in zip(begin, steps, strict=True)) < 0:
         return entry, []
     size = IterationSize(begin, steps, count)

@@ -14,7 +14,8 @@ from typing import Any
 from reactant.frontends.control import iterators
 from reactant.frontends.session import calls
 from reactant.frontends.session.calls import replace
-from reactant.frontends.session.trace import ONE_BY_ONE, current_trace, is_tracing
+from reactant.frontends.session.retracing import ONE_BY_ONE
+from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source import conversion
 from reactant.frontends.source.conversion import convert_always
 from reactant.frontends.source.generators import SINK, STOPPED, is_conditional, is_pushable
@@ -122,7 +123,7 @@ def waits(x: Any) -> bool:
 def begun(function: FunctionType, arguments: tuple, keywords: dict, native: Any) -> Any:
     """What the call of a generator function gives."""
     fits = is_tracing() and _fits(function)
-    if not fits or fits == IN_LOOPS and ONE_BY_ONE in current_trace().wanted:
+    if not fits or fits == IN_LOOPS and ONE_BY_ONE in current_trace().demands:
         return native
     return Pushed(function, arguments, keywords, native)
 
@@ -189,7 +190,7 @@ for _function in (_enumerated, _sliced, _zipped):
 
 def _through(source: Any, drive: Callable, native: Callable[[], Iterator], *settings: Any) -> Any:
     """An iterator that a loop can run; None where elements are taken one by one."""
-    if not is_tracing() or not waits(source) or ONE_BY_ONE in current_trace().wanted:
+    if not is_tracing() or not waits(source) or ONE_BY_ONE in current_trace().demands:
         return None
     return Through(source, lambda of, sink, stopped: ag__.call(drive, of, *settings, sink, stopped), native)
 

@@ -67,8 +67,7 @@ class Broken:
     kinds: tuple[str, ...] = ()
 
     def error(self, fact: str, hint: str, code: str) -> ControlFlowError:
-        if self.kinds:
-            return container_aliasing.OneOfSeveral(fact, self.kinds, hint=hint, code=code)
+        container_aliasing.demand_numbers(self.kinds)
         return ControlFlowError(fact, hint=hint, code=code)
 
 

@@ -29,7 +29,7 @@ from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import carried_permutations, rebinding
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried_permutations import Rotation
-from reactant.frontends.control.demands import NeedsPeeling
+from reactant.frontends.control.demands import Noted, Peel
 from reactant.frontends.control.loop_carried import (
     Carried,
     Slot,
@@ -43,6 +43,7 @@ from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.rebinding import Departure
 from reactant.frontends.control.snapshots import Held, Known, Tree, kind_of
 from reactant.frontends.session.heap import Heap
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.source.operators import VALUE
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -157,9 +158,9 @@ class LoopArrays:
         self.paired = {n for pair in pairs for n in pair}
         self.overlapping = {n for pair in pairs if not self.identical(*pair) for n in pair}
 
-    def check(self) -> bool:
+    def check(self) -> None:
         """A variable that is bound anew is carried by value. That is only right where nothing is written into the
-        array it was bound to while something else can see that array. False when the body has to be traced again."""
+        array it was bound to while something else can see that array."""
         written = self.branch.written
         changed = {s for s, slot in self.loop.storage_slots.items() if written.get(s, slot.body) != slot.body}
         in_place = self.in_place = {name for name, c in self.loop.carried.items() if c.late is None
@@ -180,18 +181,18 @@ class LoopArrays:
             self.departures = rebinding.find(self, seen)
             if not self.departures:
                 if not self.made_run_time_values(seen):
-                    self.refuse(seen[0], NeedsPeeling(ControlFlowError(
+                    self.refuse(seen[0], Retrace(Peel(ControlFlowError(
                         f"'{seen[0]}' is bound to another array in a loop that runs inside compiled code, and the "
                         "array it was bound to before is written in place while others can see it.",
-                        hint=f"Start from a copy: {seen[0]} = {seen[0]}.copy().", code="one-of-several-arrays")))
-                return False
+                        hint=f"Start from a copy: {seen[0]} = {seen[0]}.copy().", code="one-of-several-arrays"))))
+                raise Retrace(Noted())
         for name in {*self.starts.values()}:
             _, outside = self.origins(name)
             if outside & changed or outside and name in in_place:
                 self.refuse(name, ControlFlowError(f"'{name}' may be bound to an array from outside of the loop, and "
                                                    "that array is written in the loop.", hint="Bind it to a copy.",
                                                    code="one-of-several-arrays"))
-                return False
+                raise Retrace(Noted())
         for name, carried in self.loop.carried.items():
             if type(carried.late) is Held and name != VALUE and any(
                     roots_of(t.storage) & changed for t in self.end_tensors[name] if not self.is_followed(t.storage)):
@@ -203,14 +204,13 @@ class LoopArrays:
                 raise ControlFlowError(f"'{first}' and '{second}' may be bound to one array in a loop that runs "
                                        "inside compiled code, and it is written in place in a later iteration.",
                                        hint="Bind one of them to a copy.", code="one-of-several-arrays")
-        return True
 
     def is_owned(self, name: str) -> bool:
         """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
         loop, entry = self.loop, self.loop.entries[name]
         arrays = [leaf.tensor.storage for leaf in by_value(entry, loop.carried[name])
                   if type(leaf) is Held and leaf.tensor.kind == ARRAY]
-        if arrays and loop.stand_ins.issuperset(arrays):
+        if arrays and loop.demands.stand_ins.issuperset(arrays):
             return True
         if name in loop.variables.containers and name not in loop.owned:
             heap = look()
@@ -229,15 +229,15 @@ class LoopArrays:
             self.loop.trace.loops[-1].given.add(storage)
         return storage is not None
 
-    def refuse(self, name: str, error: Exception) -> None:
+    def refuse(self, name: str, error: BaseException) -> None:
         """Raise `error`, unless it may be that no iteration reads what the variable is bound to before: then the body
         is traced again without that, and `error` raised where it is read."""
         loop = self.loop
         entry, after = loop.entries[name], self.branch.states.get(name)
-        if name in loop.unset or type(entry) is not Held or type(after) is not Held \
+        if name in loop.demands.unset or type(entry) is not Held or type(after) is not Held \
                 or kind_of(entry) != kind_of(after):
-            raise loop.unset.get(name, error)
-        loop.unset[name] = error
+            raise loop.demands.unset.get(name, error)
+        loop.demands.unset[name] = error
 
     def is_followed(self, storage: Storage) -> bool:
         """Whether it consists of parts of arrays from outside of the loop."""

@@ -11,7 +11,7 @@ from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.storage_aliasing import is_own_memory, reachable
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import container_aliasing, mutation_log
-from reactant.frontends.control.demands import NeedsGrower
+from reactant.frontends.control.demands import AsRows
 from reactant.frontends.control.joins import Branching, Broken, Keep, Plan
 from reactant.frontends.control.snapshots import (
     CONTAINERS,
@@ -26,6 +26,7 @@ from reactant.frontends.control.snapshots import (
     rebuilt,
 )
 from reactant.frontends.session.heap import Heap
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import UNSET, Unusable
 from reactant.ir import ops
@@ -319,7 +320,7 @@ def needs_grower(target: Any, error: Exception) -> None:
     """Have the outermost loop traced again that a list is older than, where something in a branch appended to it."""
     for loop in current_trace().loops if type(target) is list or hasattr(type(target), "begin_change") else ():
         if id(target) in reachable(held_before(loop))[0]:
-            raise NeedsGrower(loop, target, error)
+            raise Retrace(AsRows(loop, target, error))
 
 
 def held_before(loop: Any) -> list[Any]:

@@ -14,7 +14,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import operator
 import sys
@@ -23,22 +22,25 @@ from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
+from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded, ControlFlowError, ReactantError, UnsupportedError, unrolled_too_far
 from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing, decisions, elements, iterators, mutation_log
 from reactant.frontends.control.branches import staged_if
 from reactant.frontends.control.decisions import and_, asked, is_traced, not_, or_, predicate_of
-from reactant.frontends.control.demands import BranchChangesList, ListError, NeedsPeeling, Unroll, refusal
+from reactant.frontends.control.demands import InOneIteration, Peel, Unroll
 from reactant.frontends.control.generated import Generated
 from reactant.frontends.control.generator_loops import waits
 from reactant.frontends.control.iteration import FAR, Items, RestItems, RowItems, UsedUp, items_of
+from reactant.frontends.control.list_refusals import ListError, refusal
 from reactant.frontends.control.loop_carried import alone
 from reactant.frontends.control.loops import Loop
 from reactant.frontends.control.snapshots import Variables
 from reactant.frontends.session import calls, protocols, recording
 from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.dispatch import meaning, means
+from reactant.frontends.session.retracing import Demand, Retrace, Unmet
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source import operators
 from reactant.frontends.source.operators import ag__
@@ -96,8 +98,8 @@ def if_stmt(test: Any, then: FunctionType, orelse: FunctionType | None, live: tu
     container_aliasing.forget(sys._getframe(1))
     try:
         return decisions.if_stmt(test, then, orelse, live, dead, left)
-    except BranchChangesList as error:
-        if recording.recording() or current_trace().many_iterations:
+    except Unmet as error:
+        if type(error.demand) is not InOneIteration or recording.recording() or current_trace().many_iterations:
             raise
         failure = alone(error)
     variables = Variables((then, orelse), live, dead)
@@ -122,9 +124,20 @@ def in_one_iteration(failure: ReactantError, iteration: Callable[[Any], None], l
     loop = Loop(functions or (iteration,), iteration, (), live, dead, live, count=1, appended=appended,
                 exclusive=meaning.exclusive_lists(iteration, appended) if appended else frozenset())
     try:
-        loop.stage()
-    except (ReactantError, NeedsPeeling):
+        stage(loop)
+    except ReactantError:
         raise failure from None
+
+
+def stage(loop: Loop) -> ir.Value | None:
+    """Stage a loop of which no iteration can be made on its own."""
+    try:
+        return loop.stage()
+    except Retrace as found:
+        if type(found.demand) is not Peel:
+            raise
+        reason = found.demand.error
+    raise reason
 
 
 def while_stmt(test: FunctionType, body: FunctionType, flags: tuple[str, ...], live: tuple[str, ...],
@@ -145,17 +158,14 @@ def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, fl
     failure: ReactantError | None = None
     iterations = 0
 
-    def stage(first: Any, unless_known: bool = False) -> None:
+    def staged(first: Any, unless_known: bool = False) -> None:
         lists = meaning.exclusive_lists(body, (*appended, *read))
         loop = Loop((body, test), lambda k: body(), flags, live, dead, rebound, test=lambda: asked(test()), first=first,
                     again=again, appended=appended, exclusive=lists, read=read)
         loop.unrolls = first is True        # else it may have no iteration, either
         if unless_known:
             loop.reject = lambda: loop.growth.is_known()
-        try:
-            loop.stage()
-        except NeedsPeeling as reason:
-            raise reason.error from None
+        stage(loop)
 
     def again(*values: Any) -> Any:
         state: Any = False
@@ -166,18 +176,19 @@ def _while(copies: progress.Repeated, test: FunctionType, body: FunctionType, fl
     while True:
         outcome = again(*(cells[f].cell_contents for f in flags))
         if is_traced(outcome):
-            return stage(outcome)
+            return staged(outcome)
         outcome = bool(outcome)     # no reference to a list
         if not outcome:
             return None
         try:
             # which iterations there are may depend on what is in them
             if read and not iterations and failure is None:
-                return stage(True, unless_known=True)
+                return staged(True, unless_known=True)
             if failure is None and iterations and built.count() > options.unroll_limit:
-                return stage(True)
-        except Unroll:
-            pass
+                return staged(True)
+        except Retrace as found:
+            if type(found.demand) is not Unroll:
+                raise
         except UNROLLED as error:
             failure = error
         if failure is not None and iterations >= options.max_unroll and built.count():
@@ -318,14 +329,12 @@ def _one_by_one(iterable: Any, iterator: Any, iteration: _Iteration, flags: tupl
                                                         "them.",
                                                         hint="Write the loop with `while`, or over a range or an "
                                                              "array.", code="iterator-at-run-time"), most)
-        try:
-            if is_traced(stopped):
-                value = elements.following_unless(predicate_of(stopped), iterator)
-            else:
-                value = elements.END if stopped else elements.following(iterator)
-        except elements.EndsAtRunTime:
-            ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
-            return
+        if is_traced(stopped):
+            value = elements.following_unless(predicate_of(stopped), iterator)
+        else:
+            value = elements.END if stopped else elements.following(iterator)
+        if value is elements.UNDECIDED:
+            return ag__.call(protocols.every_next, iterator, rest.run, rest.stopped)
         if value is elements.END:
             break
         iteration.run(value, stopped)
@@ -400,14 +409,11 @@ class _Counted:
         return _stopped(operators.cells_of(self.each.body), self.flags)
 
     def stage(self) -> int | Tensor:
-        try:
-            return self.staged(self.loop())
-        except NeedsPeeling as reason:
-            raise reason.error from None
+        return self.staged(self.loop(), stage)
 
-    def staged(self, loop: Loop) -> int | Tensor:
+    def staged(self, loop: Loop, stage: Callable[[Loop], ir.Value | None] = Loop.stage) -> int | Tensor:
         """A loop of the program."""
-        reached = loop.stage()
+        reached = stage(loop)
         self.is_staged = True
         if type(self.items.length) is int and not self.flags:
             return max(self.items.length, self.start)
@@ -448,18 +454,27 @@ class _Counted:
         limit = options.unroll_limit * (OF_FEW if self.items.length <= SMALL else 1) * self.items.writes_out
         loop.reject = lambda: not loop.growth.has_run_time_lengths() and (
             self.items.length * loop.operations <= limit or loop.is_known() or self.wants_segments())
-        proceed: Callable[[], int | Tensor]
+        reason: ReactantError | Demand
         try:
             return self.staged(loop)
-        except Unroll:
-            proceed = self.segments if self.wants_segments() else functools.partial(self.unroll, None)
-        except NeedsPeeling as reason:
-            proceed = functools.partial(self.peel, alone(reason))
+        except Retrace as found:
+            reason = found.demand
         except UNROLLED as error:
-            proceed = functools.partial(self.unroll, alone(error))
+            reason = alone(error)
         finally:
             trace.bounded_elements = max(trace.bounded_elements, sliced)
-        return proceed()
+        return self.otherwise(reason)
+
+    def otherwise(self, reason: ReactantError | Demand) -> int | Tensor:
+        """What is no loop, or not yet."""
+        match reason:
+            case Peel() if self.can_peel():
+                return self.peel()
+            case Peel(error) | (ReactantError() as error):
+                return self.unroll(error)
+            case Unroll():
+                return self.segments() if self.wants_segments() else self.unroll(None)
+        raise Retrace(reason)
 
     def wants_segments(self) -> bool:
         """Whether the body slices long dimensions by bounds that may follow the index, in many iterations."""
@@ -476,15 +491,15 @@ class _Counted:
             loop.start, loop.count = start, stop
             try:
                 loop.stage()
-            except NeedsPeeling as reason:
-                self.start = start
-                return self.peel(reason)
+            except Retrace as found:
+                self.start, reason = start, found.demand
+            else:
+                continue
+            return self.otherwise(reason)
         return max(self.items.length, self.start)
 
-    def peel(self, reason: NeedsPeeling) -> int | Tensor:
+    def peel(self) -> int | Tensor:
         """Run the first iteration on its own, then try again; twice at most."""
-        if not self.can_peel():
-            return self.unroll(reason.error)
         self.start = self.iteration(self.start, False)
         self.peeled += 1
         stopped = self.stopped()

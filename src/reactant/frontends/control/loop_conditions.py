@@ -16,11 +16,12 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import branches
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.demands import Deeper
+from reactant.frontends.control.demands import MoreUse, Noted
 from reactant.frontends.control.iteration import FAR
 from reactant.frontends.control.loop_carried import Slot, python_object, truth_of, with_leaves
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.snapshots import ABSENT, Held, capture
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import Region, Trace, told_by
 from reactant.ir import attributes as attr
 from reactant.ir import ops
@@ -217,9 +218,9 @@ def runs_on(block: ir.Block) -> bool:
                or any(runs_on(inner) for region in op.regions for inner in region.blocks) for op in block.operations)
 
 
-def guarded(loop: LoopState, branch: Branch) -> bool:
-    """Whether the iterations after one in which a check fails have to know it: those of a counted loop go on, and what
-    they hold must end. Sets what the guard becomes."""
+def guard(loop: LoopState, branch: Branch) -> None:
+    """Set what the guard becomes. Iterations after one in which a check fails have to know it where those of a counted
+    loop go on, and what they hold must end."""
     if loop.guard is not None:
         with ir.InsertionPoint(loop.block):
             loop.guard.after = loop.guard.body
@@ -227,8 +228,7 @@ def guarded(loop: LoopState, branch: Branch) -> bool:
                 loop.guard.after = ops.and_(loop.guard.after, ok)
     elif loop.counter is not None and branch.checks and runs_on(loop.block):
         loop.needs_guard = True
-        return False
-    return True
+        raise Retrace(Noted())
 
 
 def _tested(loop: LoopState, block: ir.Block) -> ir.Value | None:
@@ -239,7 +239,7 @@ def _tested(loop: LoopState, block: ir.Block) -> ir.Value | None:
         for storage, value in writes.items():
             Storage.write(storage, value)
         for name, carried in loop.carried.items():
-            if name in loop.unset:
+            if name in loop.demands.unset:
                 loop.variables.set(name, ABSENT)
             if not carried.slots or carried.late is not None:
                 continue
@@ -252,11 +252,13 @@ def _tested(loop: LoopState, block: ir.Block) -> ir.Value | None:
         with loop.lists.standing_in(), loop.growth.standing_in():
             branch = branches.run(block, loop.test, loop.variables, loop.before, prepare)
     except NameError as error:
-        if error.name in loop.unset:
+        if error.name in loop.demands.unset:
             return None
         raise
-    except Deeper:      # where the test stands in the body, the list learns what is done with it
-        return None
+    except Retrace as found:
+        if type(found.demand) is not MoreUse:
+            raise
+        return None     # where the test stands in the body, the list learns what is done with it
     finally:
         loop.variables.restore(loop.before)
     same = all(writes.get(s) == v for s, v in branch.written.items())

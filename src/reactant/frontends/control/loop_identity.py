@@ -22,10 +22,10 @@ def entry(loop: LoopState, name: str, value: Any) -> Tree:
 def keep(loop: LoopState, names: Iterable[str]) -> bool:
     """Carry the lists and objects of these variables as what they are; whether that is new for any."""
     kept = [n for n in names if n in loop.rebound and type(loop.entries.get(n)) is Node
-            and (any(loop.kinds[n]) or n in loop.fresh)]
-    loop.fresh = loop.fresh - set(kept)
+            and (any(loop.demands.kinds[n]) or n in loop.demands.fresh)]
+    loop.demands.fresh = loop.demands.fresh - set(kept)
     loop.rebound = tuple(n for n in loop.rebound if n not in kept)
-    loop.kinds |= {n: loop.first_kinds(n, False) for n in kept}
+    loop.demands.kinds |= {n: loop.first_kinds(n, False) for n in kept}
     return bool(kept)
 
 
@@ -56,7 +56,7 @@ def unchanged(loop: LoopState, name: str) -> set[int]:
         return still
 
     found: set[int] = set()
-    if name not in loop.replaced:
+    if name not in loop.demands.replaced:
         visit(loop.carried[name].entry, iter(loop.carried[name].kinds))
     return found
 
@@ -116,7 +116,7 @@ def after(value: Any, entry: Tree, plan: Plan, plans: dict[str, Plan], before: s
 
 def more(loop: LoopState, branch: Branch, plans: dict[str, Plan]) -> bool:
     """Where the body changes containers: whether a variable may be another one of those from before the loop at the
-    start of the next iteration than at the start of this one. `loop.later` gets it."""
+    start of the next iteration than at the start of this one. `loop.demands.later` gets it."""
     if not branch.objects:
         return False
     before, new = outside(loop), {}
@@ -125,5 +125,5 @@ def more(loop: LoopState, branch: Branch, plans: dict[str, Plan]) -> bool:
         if type(plan) is Branching and any((after & before) - known for after, known in zip(
                 identities_after(carried.entry, plan), carried.known, strict=False)):
             new[name] = plan
-    loop.later |= new
+    loop.demands.later |= new
     return bool(new)

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import numbered
-from reactant.frontends.control.demands import NeedsPeeling
+from reactant.frontends.control.demands import Peel
 from reactant.frontends.control.joins import (
     Broken,
     Keep,
@@ -27,6 +27,7 @@ from reactant.frontends.control.joins import (
 from reactant.frontends.control.loop_carried import are_alike, leaves, mismatch, numeric_kind, with_parts
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.snapshots import Kind, Known, Node, Tree, capture
+from reactant.frontends.session.retracing import Retrace
 from reactant.ir import ops
 
 
@@ -54,7 +55,7 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree, kinds: list
         return entry, kinds
     value = after.children[1] if is_optional(after) else after
     if value is after and type(loop.count) is int and loop.start == 0:
-        raise NeedsPeeling(mismatch(loop, name, Broken("None and a value")))
+        raise Retrace(Peel(mismatch(loop, name, Broken("None and a value"))))
     made = Node("optional", (), [Known(False), nothing_like(loop, value)], None)
     return made, [numeric_kind(leaf) for leaf in leaves(made)]
 
@@ -82,7 +83,7 @@ def nothing_like(loop: LoopState, tree: Tree) -> Tree:
         return tree
     with ir.InsertionPoint(loop.outer):
         made = Tensor.of_value(ops.constant(0, kind.dtype, kind.shape), kind.kind)
-    loop.stand_ins.add(made.storage)
+    loop.demands.stand_ins.add(made.storage)
     return capture(made)
 
 

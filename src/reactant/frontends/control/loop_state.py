@@ -4,7 +4,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -14,7 +14,7 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import Stood
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control.carriers import Carrier
-from reactant.frontends.control.joins import Plan
+from reactant.frontends.control.demands import Demands
 from reactant.frontends.control.loop_carried import Carried, Slot
 from reactant.frontends.control.snapshots import Kind, Tree, Variables
 from reactant.frontends.session.trace import Region, Trace
@@ -80,28 +80,11 @@ class LoopState:
 
     # -- what attempts have shown
 
-    kinds: dict[str, list[Kind | None]]
-    """The kinds of each variable's leaves; None for a leaf that is carried as the object that it is."""
-    ways: dict[tuple[str, int], str]
-    """Which way integers go: "up", "down", "any"."""
-    later: dict[str, Plan]
-    """What else containers may be, from the second iteration on."""
-    by_memory: set[tuple[str, int]]
-    """Leaves that stay bound to the same part of an array that is written."""
-    fresh: Set[str]
-    """Variables that begin an iteration as an empty list that nobody else knows."""
-    stand_ins: set[Storage]
-    """Arrays in the place of None, which nothing else refers to."""
+    demands: Demands
+    attempts: int
+    """How many there have been."""
     extents: Any
     """`sized_arrays.Extents`."""
-    unset: dict[str, Exception]
-    """Variables that begin an iteration unbound, and what is raised where one reads them."""
-    irregular: set[str]
-    """Arrays whose shape iterations do not change alike."""
-    awaited: set[str]
-    """Variables that are read before the first iteration has bound them."""
-    replaced: set[str]
-    """Variables into whose containers iterations put others."""
     expected: list[Storage]
     """Arrays that are taken to be written, from when the loop was traced before."""
     test_in_body: bool

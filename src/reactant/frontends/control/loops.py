@@ -2,8 +2,8 @@
 
 What the body changes is carried: the run-time parts of variables that are read again, arrays that are written in place
 (by their storages, so that views stay views), the contents of changed objects, and the outcomes of run-time checks. The
-body is traced again when a trace shows that more has to be carried, or that a number changes its type. What turns out
-not to change is taken out again.
+body is traced again when a trace shows that more has to be carried, or that a number changes its type (`demands`). What
+turns out not to change is taken out again.
 """
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ from reactant.frontends.control import (
     carried_permutations,
     container_aliasing,
     definite_assignment,
-    demands,
     extent_recurrences,
     loop_arrays,
     loop_conditions,
@@ -47,7 +46,7 @@ from reactant.frontends.control import (
 )
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carriers import Carrier
-from reactant.frontends.control.demands import NeedsGrower, NeedsPeeling, Unroll
+from reactant.frontends.control.demands import AsArray, AsRows, Demands, MoreUse, Noted, Peel, Unroll, again_if
 from reactant.frontends.control.iteration import FAR
 from reactant.frontends.control.joins import Branching, Broken, Keep, Leaf, Plan, originals, unify
 from reactant.frontends.control.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
@@ -86,6 +85,7 @@ from reactant.frontends.control.snapshots import (
     value_of,
 )
 from reactant.frontends.session.dispatch import meaning
+from reactant.frontends.session.retracing import AsItself, Retrace, Unmet, settle
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source import source_map
 from reactant.frontends.source.operators import VALUE, Interrupted, handlers_out_of_reach
@@ -130,6 +130,7 @@ class Loop(LoopState):
         self.array_lists: dict[str, Any] = {}
         self.array_places: dict[str, Any] = {}
         self.test_in_body = self.needs_guard = False
+        self.attempts = 0
         self.guard: Slot | None = None      # whether no check has failed in the iterations before
         self.operations = 0
         self.reject: Callable[[], bool] = lambda: False
@@ -143,17 +144,9 @@ class Loop(LoopState):
         """What is known of the variables follows from their values before the loop alone."""
         self.before = self.variables.snapshot()
         self.entries = {n: loop_identity.entry(self, n, v) for n, v in self.before.items()}
-        self.kinds: dict[str, list[Kind | None]] = {n: self.first_kinds(n, n in self.rebound) for n in self.entries}
-        self.ways: dict[tuple[str, int], str] = {}
-        self.later: dict[str, Plan] = {}                # what else containers may be, from the second turn on
-        self.by_memory: set[tuple[str, int]] = set()    # stay bound to the same part of an array that is written
-        self.fresh = loop_lists.fresh(self)             # begin an iteration as an empty list that nobody else knows
-        self.stand_ins: set[Storage] = set()            # arrays in the place of None, which nothing else refers to
+        self.demands = Demands({n: self.first_kinds(n, n in self.rebound) for n in self.entries},
+                               loop_lists.fresh(self), set(self.rebound))
         self.extents = sized_arrays.Extents()
-        self.unset: dict[str, Exception] = {}           # begin an iteration unbound; raised where one reads them
-        self.irregular: set[str] = set()                # arrays that iterations do not change alike
-        self.awaited: set[str] = set()                  # are read before the first iteration has bound them
-        self.replaced = set(self.rebound)               # iterations put other containers into what these hold
 
     def first_kinds(self, name: str, rebound: bool) -> list[Kind | None]:
         """Numbers are run-time values from the start; arrays and containers where the body binds the name anew."""
@@ -174,7 +167,7 @@ class Loop(LoopState):
         that a `for` has come to."""
         trace, copies = self.trace, dict(self.trace.copies)
         try:
-            self.trace_and_build()
+            settle(self.attempt, self.meets)
             return None if self.counter is None else self.counter.result
         except BaseException:
             trace.copies = copies       # it may be run in another way
@@ -184,38 +177,39 @@ class Loop(LoopState):
             self.lists.release()
             vars(self).clear()      # who asks later who else holds a list or an array shall not count this
 
-    def trace_and_build(self) -> None:
-        noted = self.growth.marks()
-        attempts = 0
-        while attempts < ATTEMPTS:
-            attempts += 1
-            scratch = branches.scratch_blocks(2)
-            try:
-                if self.attempt(scratch):
-                    return
-                self.growth.reset(noted)
-            except (demands.NeedsArray, NeedsGrower) as found:
-                self.growth.reset(noted)
-                self.variables.restore(self.before)
-                if found.loop is not self:
-                    raise
-                (self.growth if type(found) is NeedsGrower else self.lists).take_over(found)
-                attempts -= 1       # each is another list
-            except BaseException as error:
-                self.growth.reset(noted)
-                self.variables.restore(self.before)
-                if self.expected and not isinstance(error, KeyboardInterrupt):
-                    loop_storages.expect_nothing(self)
-                elif not (isinstance(error, container_aliasing.ChangesOneOfSeveral)
-                          and loop_identity.keep(self, self.rebound)):
-                    raise
-            finally:
-                scratch.erase()
-        raise ControlFlowError("The variables of this loop keep changing their types from one iteration to the next.",
-                               hint="Give each variable one type before the loop: total = 0.0, not 0.",
-                               code="loop-variable-changes-type")
+    def attempt(self) -> None:
+        """Trace the body and build the op, or leave with what shows that this is to be done otherwise."""
+        noted, scratch = self.growth.marks(), branches.scratch_blocks(2)
+        try:
+            self.trace_and_build(scratch)
+        except BaseException:
+            self.growth.reset(noted)
+            self.variables.restore(self.before)
+            raise
+        finally:
+            scratch.erase()
 
-    def attempt(self, scratch: ir.Operation) -> bool:
+    def meets(self, found: BaseException) -> bool:
+        """Whether another attempt may do better than the one that has left with this."""
+        demand = found.demand if isinstance(found, (Retrace, Unmet)) else None
+        if isinstance(demand, (AsRows, AsArray)):       # each is another list
+            if demand.loop is self:
+                (self.growth if type(demand) is AsRows else self.lists).take_over(demand)
+            return demand.loop is self
+        if type(demand) is not Noted and not (type(demand) is MoreUse and self.growth.gives_more(demand)):
+            if self.expected and not isinstance(found, KeyboardInterrupt):
+                loop_storages.expect_nothing(self)
+            elif not (type(demand) is AsItself and loop_identity.keep(self, self.rebound)):
+                return False
+        self.attempts += 1
+        if self.attempts == ATTEMPTS:
+            raise ControlFlowError("The variables of this loop keep changing their types from one iteration to the "
+                                   "next.", hint="Give each variable one type before the loop: total = 0.0, not 0.",
+                                   code="loop-variable-changes-type")
+        return True
+
+    def trace_and_build(self, scratch: ir.Operation) -> None:
+        """One attempt."""
         self.block = scratch.regions[0].blocks.append()
         self.slots: list[Slot] = []
         self.counter = None
@@ -223,68 +217,60 @@ class Loop(LoopState):
             self.counter = self.slot(ops.constant(self.start, np.int64))
         with ir.InsertionPoint(self.outer):
             self.guard = self.slot(ops.constant(True)) if self.needs_guard else None
-        self.carried = {n: Carried(self.entries[n], self.kinds[n]) for n in self.variables.live}
+        self.carried = {n: Carried(self.entries[n], self.demands.kinds[n]) for n in self.variables.live}
         self.storage_slots = {s: self.slot(s.read()) for s in self.storages}
         self.presumed: list[tuple[Storage, Stood]] = []     # memories that must turn out not to be written
         try:
             branch = self.trace_body()
         except NameError as error:
             for loop in (self, *reversed(self.trace.loops)):
-                if error.name in loop.unset:
-                    raise loop.unset[error.name] from None
+                if error.name in loop.demands.unset:
+                    raise loop.demands.unset[error.name] from None
             if self.entries.get(error.name) is not ABSENT:
                 raise
-            if self.waits and error.name not in self.awaited:
-                self.awaited.add(error.name)
-                self.variables.restore(self.before)
-                return False
-            raise NeedsPeeling(ControlFlowError(f"'{error.name}' is read in a loop that runs inside compiled code "
+            if self.waits and error.name not in self.demands.awaited:
+                self.demands.awaited.add(error.name)
+                raise Retrace(Noted()) from None
+            raise Retrace(Peel(ControlFlowError(f"'{error.name}' is read in a loop that runs inside compiled code "
                                                 "before it is assigned there.", hint="Assign it before the loop.",
-                                                code="unassigned-in-loop")) from None
+                                                code="unassigned-in-loop"))) from None
         if self.unrolls and any(type(s := branch.states.get(f)) is Known and s.value is True for f in self.flags):
-            raise Unroll        # no iteration comes after the first
+            raise Retrace(Unroll())     # no iteration comes after the first
         kept = loop_identity.kept_after_all(self, branch)
         self.variables.restore(self.before)
-        if loop_identity.keep(self, kept):
-            return False
+        again_if(loop_identity.keep(self, kept))
         self.operations = operations_in(self.block)
-        if self.growth.more() or loop_storages.more(self, branch) or self.growth.adopt_grown(branch) \
-                or self.more_objects(branch):
-            return False
+        again_if(self.growth.more() or loop_storages.more(self, branch) or self.growth.adopt_grown(branch)
+                 or self.more_objects(branch))
         self.growth.require_inside(branch)
         plans = self.advance(branch)
-        if plans is None or loop_identity.more(self, branch, plans):
-            return False
+        again_if(loop_identity.more(self, branch, plans))
         self.arrays = LoopArrays(self, branch)
-        if not self.arrays.check():
-            return False
+        self.arrays.check()
         followed = [*self.arrays.rotations, *self.arrays.departures.values()]
         if followed and self.test is not None and not self.test_in_body:
             self.test_in_body = True    # where what it reads is watched
-            return False
+            raise Retrace(Noted())
         for each in followed:
             each.carry(self)
-        if not self.growth.carry(branch):
-            return False
+        self.growth.carry(branch)
         self.arrays.carry_views()
         for storage, slot in self.storage_slots.items():
             slot.after = branch.written.get(storage, slot.body)
         for storage, stood in self.presumed:
             if self.storage_slots[storage].after != self.storage_slots[storage].body:
                 raise stood.error()
-        if not loop_conditions.guarded(self, branch):
-            return False
+        loop_conditions.guard(self, branch)
         checks = loop_conditions.checks(self, branch)
         if not loop_conditions.build(self, scratch, checks, loop_conditions.going(self, branch)):
             self.test_in_body = True
-            return False
+            raise Retrace(Noted())
         if self.reject():
-            raise Unroll
+            raise Retrace(Unroll())
         with source_map.location():
             self.build(scratch)
         with container_aliasing.filled_later():
             self.finish(plans, branch, checks)
-        return True
 
     def trace_body(self) -> Branch:
         """One iteration, traced; `touched` gets the arrays from before the loop that it reaches by other ways than the
@@ -322,12 +308,12 @@ class Loop(LoopState):
         extent_recurrences.begin_iteration(self)
         for name, carried in self.carried.items():
             carried.slots, carried.objects = [], []
-            if name in self.unset:
+            if name in self.demands.unset:
                 self.variables.set(name, ABSENT)
-            elif name in self.awaited and carried.entry is ABSENT:
+            elif name in self.demands.awaited and carried.entry is ABSENT:
                 self.variables.set(name, MaybeBound(name, False, ABSENT))
-            if name in self.unset or carried.entry is ABSENT or all(k is None for k in carried.kinds):
-                if name in self.fresh:
+            if name in self.demands.unset or carried.entry is ABSENT or all(k is None for k in carried.kinds):
+                if name in self.demands.fresh:
                     self.variables.set(name, [])
                 continue
             for position, (leaf, kind) in enumerate(zip(carried.leaves(), carried.kinds, strict=True)):
@@ -340,7 +326,7 @@ class Loop(LoopState):
                 carried.objects.append(self.at_start(name, position, leaf, kind, slot.body))
             carried.same = loop_identity.unchanged(self, name)
             value = with_leaves(carried.entry, iter(carried.objects), carried.same)
-            may_be(value, carried.entry, self.later.get(name), self.carried)
+            may_be(value, carried.entry, self.demands.later.get(name), self.carried)
             carried.known = list(identities(carried.entry, value))
             self.variables.set(name, value)
 
@@ -355,7 +341,7 @@ class Loop(LoopState):
 
     def assumed(self, name: str, position: int, kind: Kind) -> tuple[int, int] | None:
         """Integer bounds assumed for a carried number: what only grows stays above where it began."""
-        way = self.ways.get((name, position), "up")
+        way = self.demands.ways.get((name, position), "up")
         if kind.kind != PYTHON or kind.dtype.kind != "i" or kind.interval is None or way == "any":
             return None
         low, high = kind.interval
@@ -395,12 +381,12 @@ class Loop(LoopState):
             name = self.variables.add_container(change)
             self.before[name] = self.variables.get(name)
             self.entries[name] = capture(self.before[name])
-            self.kinds[name] = self.first_kinds(name, False)
+            self.demands.kinds[name] = self.first_kinds(name, False)
             found = True
         return found
 
-    def advance(self, branch: Branch) -> dict[str, Plan] | None:
-        """What each variable is after an iteration; None when something has to be carried differently."""
+    def advance(self, branch: Branch) -> dict[str, Plan]:
+        """What each variable is after an iteration, unless something has to be carried differently."""
         plans: dict[str, Plan] = {}
         settled = True
         for name, carried in self.carried.items():
@@ -411,33 +397,39 @@ class Loop(LoopState):
                 settled &= self.spoiled(name, after.value)
                 plans[name] = Keep(after.value)
                 continue
-            if name in self.awaited and carried.entry is ABSENT:
-                self.entries[name], self.kinds[name] = definite_assignment.unbound_like(self, name, branch.states[name])
+            if name in self.demands.awaited and carried.entry is ABSENT:
+                self.carry_as(name, *definite_assignment.unbound_like(self, name, branch.states[name]))
                 settled = False
                 continue
-            if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.unset:
+            if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.demands.unset:
                 definite_assignment.begin(self, name, carried, branch.states[name])
                 continue
             entry, kinds = self.carried_as(name, carried.entry, branch.states[name])
             if entry is not carried.entry:
-                self.entries[name], self.kinds[name], settled = entry, kinds, False
+                self.carry_as(name, entry, kinds)
+                settled = False
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
             if type(plan) is Broken:
-                raise NeedsPeeling(mismatch(self, name, plan))
+                raise Retrace(Peel(mismatch(self, name, plan)))
             if not loop_identity.kept(carried.entry, plan) >= carried.same:
-                self.replaced.add(name)
+                self.demands.replaced.add(name)
                 settled = False
                 continue
             settled &= self.settle(name, carried, plan, branch)
-        return plans if settled else None
+        again_if(not settled)
+        return plans
+
+    def carry_as(self, name: str, entry: Tree, kinds: list[Kind | None]) -> None:
+        """Begin with that, from the next attempt on."""
+        self.entries[name], self.demands.kinds[name] = entry, kinds
 
     def carried_as(self, name: str, entry: Tree, after: Tree) -> tuple[Tree, list[Kind | None]]:
         """The tree to begin with, and its kinds, where what a variable is after an iteration asks for another one."""
         made, kinds = extent_recurrences.carried_as(self, name, entry, after)
         if made is entry and not extent_recurrences.follows(entry):
-            made, kinds = loop_optional.carried_as(self, name, entry, after, self.kinds[name])
-        return (made, kinds) if made is not entry else loop_lists.as_rows(entry, after, self.kinds[name])
+            made, kinds = loop_optional.carried_as(self, name, entry, after, self.demands.kinds[name])
+        return (made, kinds) if made is not entry else loop_lists.as_rows(entry, after, self.demands.kinds[name])
 
     def unbound_again(self, name: str, carried: Carried) -> bool:
         """A variable that stays bound as it was. Where its array is written, it is carried by its memory after all."""
@@ -454,29 +446,30 @@ class Loop(LoopState):
     def spoiled(self, name: str, value: Any) -> bool:
         """A variable that an iteration leaves without a value: the next one must not read what it was before the
         loop."""
-        if self.entries[name] is ABSENT or name in self.unset:
+        if self.entries[name] is ABSENT or name in self.demands.unset:
             return True
         if name == VALUE:       # where a path does not return, it is what an earlier `return` gave
             raise value.make_error()
-        self.unset[name] = value.make_error()
+        self.demands.unset[name] = value.make_error()
         return False
 
     def settle(self, name: str, carried: Carried, plan: Plan, branch: Branch) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
         parts = list(parts_of(plan, carried.entry))
         if len(parts) != len(carried.kinds) or any(type(part) is Branching for part in parts):
-            raise NeedsPeeling(mismatch(self, name, Broken("values of different structure")))
+            raise Retrace(Peel(mismatch(self, name, Broken("values of different structure"))))
         same = True
         for position, (part, kind) in enumerate(zip(parts, carried.kinds, strict=True)):
             if type(part) is Keep:
-                if kind is not None and same_memory(part.value, branch) and (name, position) not in self.by_memory:
-                    self.by_memory.add((name, position))
+                known = self.demands.by_memory
+                if kind is not None and same_memory(part.value, branch) and (name, position) not in known:
+                    known.add((name, position))
                     carried.kinds[position], same = None, False
                 continue
             try:
                 wanted = part.kind if kind is None else joined(kind, part.kind)
             except Mismatch as problem:
-                raise NeedsPeeling(mismatch(self, name, Broken(str(problem)))) from None
+                raise Retrace(Peel(mismatch(self, name, Broken(str(problem))))) from None
             if is_rows(kind):       # there is room for so many
                 wanted = dataclasses.replace(wanted, shape=kind.shape)
             if kind is None or wanted != kind:
@@ -505,8 +498,8 @@ class Loop(LoopState):
                 and found[1] <= assumed[1] + (slack if assumed[1] == FAR else 0):
             return True
         falls = found is not None and kind.interval is not None and found[1] <= kind.interval[1]
-        way = self.ways.get((name, position), "up")
-        self.ways[name, position] = "down" if way == "up" and falls else "any"
+        way = self.demands.ways.get((name, position), "up")
+        self.demands.ways[name, position] = "down" if way == "up" and falls else "any"
         return False
 
     def is_known(self) -> bool:

@@ -18,6 +18,20 @@ _NAMED = re.compile(r"""['"]([\w.]+)['"]|, not (\w+)$|non-iterable (\w+)""")
 """How Python's errors name the types of what is no such value."""
 
 
+def unbound(name: str) -> str:
+    """Python's words for it."""
+    return f"cannot access local variable '{name}' where it is not associated with a value"
+
+
+class LateRead(UnboundLocalError):
+    """A variable that earlier iterations of a loop may have bound is read in an iteration that knows of none: the first
+    one."""
+
+    def __init__(self, name: str):
+        super().__init__(unbound(name))
+        self.name = name
+
+
 def misuses_known(error: Exception) -> bool:
     """Whether the user's code, and not ours, has done with values of Python's own types what they do not know."""
     named = {name for found in _NAMED.findall(str(error)) for name in found if name}

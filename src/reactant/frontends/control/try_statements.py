@@ -17,7 +17,6 @@ from reactant.errors import ControlFlowError, ReactantError
 from reactant.frontends.arrays.tensor import is_tensor, python_number
 from reactant.frontends.control import mutation_log
 from reactant.frontends.control.branches import StagedRaise, staged_if
-from reactant.frontends.control.demands import NeedsPeeling, Unroll
 from reactant.frontends.session import recording
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source.operators import UNSET, Interrupted, Unusable, ag__, handlers_out_of_reach
@@ -202,8 +201,8 @@ def interruption(inside: Attempt | None) -> Any:
 
 
 def _is_ours(error: Exception) -> bool:
-    """Whether it is no exception of the program: what is refused, and how loops are traced."""
-    return isinstance(error, (ReactantError, Unroll, NeedsPeeling)) or too_deep(error)
+    """Whether it is no exception of the program: what is refused."""
+    return isinstance(error, ReactantError) or too_deep(error)
 
 
 def kept(inside: Attempt | None, new: Any, old: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.errors import ReactantError, UnsupportedError
+from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends.arrays import python_numbers
 from reactant.frontends.arrays.creation import as_tensor, elements_of_one
 from reactant.frontends.arrays.storage_aliasing import Picked, roots_of
@@ -245,6 +245,6 @@ def _mixed(items: list) -> ReactantError:
     fact = ("Sorting items that are not alike (numbers of one type, arrays of one shape, objects with the same "
             "attributes, or tuples of such) is not supported where the order depends on run-time values.")
     if all(map(container_aliasing.is_container, items)):
-        return container_aliasing.OneOfSeveral(fact, map(container_aliasing.kind_of, items), hint=ADVICE,
-                                               code="sort-keys")
+        container_aliasing.demand_numbers(map(container_aliasing.kind_of, items))
+        return ControlFlowError(fact, hint=ADVICE, code="sort-keys")
     return UnsupportedError(fact, hint=ADVICE, code="sort-keys")

@@ -11,7 +11,7 @@ import numpy as np
 
 from reactant.frontends.arrays.tensor import is_tensor, python_number
 from reactant.frontends.control import container_aliasing, mutation_log
-from reactant.frontends.control.demands import refusal
+from reactant.frontends.control.list_refusals import refusal
 from reactant.frontends.control.loop_carried import needs_grower
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import is_tracing

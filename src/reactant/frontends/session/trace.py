@@ -18,6 +18,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError, ReactantError
+from reactant.frontends.session.retracing import RUN_TIME_KEYS, ByNumber, Demand
 from reactant.frontends.source import source_map
 from reactant.ir import ops
 from reactant.ir.types import tensor_type
@@ -74,12 +75,6 @@ class Region:
         return False
 
 
-ONE_BY_ONE = "one by one"
-"""What a trace wants in which generators give their elements as Python has it."""
-KEYS_OF_THE_RUN = "run-time keys"
-"""Among what a trace may want: dicts and sets that take keys known only at run time (`run_time_keys`)."""
-
-
 class Failure:
     """Makes the exception of a failed check, of what `values` are at run time: none, or all of them."""
 
@@ -102,13 +97,13 @@ class Trace:
 
     ag__internal = True     # users hold it by what they hold: nothing of theirs is found there
 
-    def __init__(self, options: Any = None, wanted: set[str] | None = None):
+    def __init__(self, options: Any = None, demands: set[Demand] | None = None):
         self.options = options
-        self.wanted: set[str] = set() if wanted is None else wanted
-        """The types of containers that are better chosen as themselves (`alternatives`)."""
-        self.by_number = frozenset(self.wanted) - {KEYS_OF_THE_RUN, ONE_BY_ONE}
-        self.keyed = KEYS_OF_THE_RUN in self.wanted
-        """Those that are."""
+        self.demands: set[Demand] = set() if demands is None else demands
+        """What the function is traced with, and what this trace shows the next one to need."""
+        self.by_number = frozenset(demand.kind for demand in self.demands if isinstance(demand, ByNumber))
+        """The types of containers that are chosen as themselves (`tagged_union`)."""
+        self.keyed = RUN_TIME_KEYS in self.demands
         self.module = ir.Module.create()
         with ir.InsertionPoint(self.module.body):
             placeholder = ir.TypeAttr.get(ir.FunctionType.get([], []))
@@ -369,14 +364,14 @@ def _arange(array: np.ndarray) -> tuple[int, int] | None:
 
 
 @contextlib.contextmanager
-def tracing(options: Any = None, wanted: set[str] | None = None) -> Iterator[Trace]:
-    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`. wanted: containers of these types
-    are chosen as themselves; it gets those that should be."""
+def tracing(options: Any = None, demands: set[Demand] | None = None) -> Iterator[Trace]:
+    """Run a trace in this thread. The caller holds `reactant.ir.context.building()`. demands: what it is traced with;
+    it gets what another trace needs."""
     if Trace.current() is not None and not Trace.current().closed:
         raise ReactantError("A trace is already running in this thread.",
                             hint="Call compiled functions rather than starting a trace: reactant.jit inside of "
                                  "another is traced with it.", code="trace-in-trace")
-    trace = Trace(options, wanted)
+    trace = Trace(options, demands)
     SESSION.trace = trace
     try:
         with ir.InsertionPoint(trace.entry):

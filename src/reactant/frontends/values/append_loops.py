@@ -31,9 +31,10 @@ from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control import container_aliasing, loop_identity, mutation_log
 from reactant.frontends.control.branches import contents_tree
 from reactant.frontends.control.carriers import Carrier
-from reactant.frontends.control.demands import POPS, READS, Deeper, NeedsGrower, refusal
+from reactant.frontends.control.demands import POPS, READS, AsRows, MoreUse, Noted, again_if
 from reactant.frontends.control.joins import originals
 from reactant.frontends.control.list_places import Place, place_of
+from reactant.frontends.control.list_refusals import refusal
 from reactant.frontends.control.loop_carried import (
     Made,
     Slot,
@@ -47,6 +48,7 @@ from reactant.frontends.control.snapshots import ABSENT, CONTAINERS, MUTABLE, He
 from reactant.frontends.control.trip_increments import counts, increments
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.dispatch import means
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import cells_of
 from reactant.frontends.values.array_lists import ArrayList
@@ -78,7 +80,7 @@ class Collector:
 
     def append(self, item: Any) -> None:
         if current_trace().region is not self.region:
-            raise Deeper(self)
+            raise Retrace(MoreUse(self))
         self.items.append(item)
 
     def extend(self, items: list | tuple) -> None:
@@ -127,14 +129,13 @@ class Growth(Carrier):
         self.growers: dict[str, Grower] = {}
         self.lengths: dict[str, int | None] = {}        # of lists that elements are taken from
         self.iterations: dict[str, list[int] | None] = {}     # in which each element is appended, where that is known
-        self.deeper: tuple[str, int] | None = None     # the body was left to be traced with this list's grower
         self.repeated: set[Any] = set()
         self.simple = type(loop.count) is int and not loop.flags     # every iteration is known to run
         cells = loop.variables.cells
         for name in (*names, *read):
             value = loop.variables.get(name) if name in cells else ABSENT
             if type(value) is Collector and (not self.simple or self.count > MOST_COLLECTED):
-                raise Deeper(value)
+                raise Retrace(MoreUse(value))
             if type(value) in (list, deque, Collector, RunTimeList):
                 self.lists[name] = value
         if self.lists:
@@ -191,7 +192,7 @@ class Growth(Carrier):
     def collecting(self) -> Iterator[None]:
         """While the body is traced: each list's variable holds what collects."""
         active = current_trace().growers
-        before, self.deeper = len(active), None
+        before, self.collectors = len(active), {}
         try:
             for name in self.lists:
                 if name in self.growers:
@@ -205,15 +206,9 @@ class Growth(Carrier):
             for grower in self.growers.values():
                 grower.end()
             self.trees = {n: [capture(i) for i in c.items] for n, c in self.collectors.items()}
-        except Deeper as found:
-            names = [n for n, c in {**self.growers, **self.collectors}.items() if c is found.stand_in]
-            if not names:
-                raise
-            self.deeper = names[0], found.use
-            found.__traceback__ = None      # its frames hold it, and the trace: else only the collector frees them
+            self.collectors = {}
         finally:
             del active[before:]
-            self.collectors = {}
             for name, value in self.lists.items():
                 if name not in self.places:
                     self.put(name, value)
@@ -251,12 +246,26 @@ class Growth(Carrier):
             grower.most = most
             del grower.held[held:], grower.passed[passed:]
 
-    def take_over(self, found: NeedsGrower) -> None:
-        if not self.adopt(found.target):
-            raise found.error from None
-        for held, key in found.others:
+    def take_over(self, demand: AsRows) -> None:
+        if not self.adopt(demand.target):
+            raise demand.error
+        for held, key in demand.others:
             if type(held[key]) is list:
                 self.adopt(held[key])
+
+    def gives_more(self, demand: MoreUse) -> bool:
+        """Whether one of these lists is used for more, which the next attempt knows."""
+        name = next((n for n, x in {**self.growers, **self.collectors}.items() if x is demand.stand_in), None)
+        if name is None:
+            return False
+        before = self.growers.get(name)
+        if before is not None and before.use >= demand.use and before.more():
+            return True
+        self.growers[name] = Grower(self.loop, name, self.lists[name], demand.use, before)
+        if name in self.places:
+            self.places[name].put(self.growers[name])
+            self.loop.begin_again()
+        return True
 
     def release(self) -> None:
         for name, place in self.places.items():
@@ -290,19 +299,10 @@ class Growth(Carrier):
 
     def more(self) -> bool:
         """Whether the body has to be traced again, with other memories."""
-        if self.deeper is not None:
-            name, use = self.deeper
-            if name in self.growers and self.growers[name].use >= use and self.growers[name].more():
-                return True
-            self.growers[name] = Grower(self.loop, name, self.lists[name], use, self.growers.get(name))
-            if name in self.places:
-                self.places[name].put(self.growers[name])
-                self.loop.begin_again()
-            return True
         return any([grower.more() for grower in self.growers.values()])
 
-    def settled(self, branch: Branch) -> bool:
-        """How many elements there are after the loop, where that is known; whether there are as many rows."""
+    def settle(self, branch: Branch) -> None:
+        """Find out how many elements there are after the loop, where that is known, so that there are as many rows."""
         loop = self.loop
         for name, grower in self.growers.items():
             if grower.filled is None:       # nothing is ever appended
@@ -318,18 +318,16 @@ class Growth(Carrier):
                 self.lengths[name] = None if found is None else int(found[-1])
                 if (self.lengths[name] or 0) > grower.capacity:      # more than `list_capacity`
                     grower.make(self.lengths[name])
-                    return False
+                    raise Retrace(Noted())
             elif iterations is not None:
                 steps = self.appended(grower, iterations, before, after)
                 if steps is not None:
                     self.iterations[name] = np.repeat(iterations, steps).tolist()
-                    if grower.shrink(int(steps.sum())):
-                        return False
+                    again_if(grower.shrink(int(steps.sum())))
                     continue
             if name not in self.exclusive and self.lengths.get(name) is None:
                 raise refusal("seen")
             grower.require_memory()
-        return True
 
     def appended(self, grower: Grower, iterations: np.ndarray, before: ir.Value, after: ir.Value) -> np.ndarray | None:
         """How many elements each iteration appends, where that is known."""
@@ -431,18 +429,16 @@ class Growth(Carrier):
 
     # -- rows
 
-    def carry(self, branch: Branch) -> bool:
-        """Add what is appended to what the loop carries; False where the body has to be traced again."""
+    def carry(self, branch: Branch) -> None:
+        """Add what is appended to what the loop carries."""
         self.branch = branch
-        if not self.settled(branch):
-            return False
+        self.settle(branch)
         self.repeated, self.firsts = self.in_two_places(), {}
         for name, trees in self.trees.items():
             for tree in trees:
                 if not self.is_handed_on(tree):
                     self.require_fresh(tree)
             self.rows[name] = [[self.row(name, leaf) for leaf in leaves(tree)] for tree in trees]
-        return True
 
     def in_two_places(self) -> set[Any]:
         """Arrays made in the loop that may be elements twice: appended twice in an iteration, or in two iterations

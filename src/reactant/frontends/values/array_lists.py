@@ -22,7 +22,7 @@ from reactant.frontends.arrays.storage_aliasing import globals_of, reachable
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.carriers import Carrier
-from reactant.frontends.control.demands import NeedsArray
+from reactant.frontends.control.demands import AsArray
 from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.loop_carried import held_before
 from reactant.frontends.control.loop_state import LoopState
@@ -31,6 +31,7 @@ from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.calls import OURS
 from reactant.frontends.session.dispatch import means
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ARITHMETIC, ag__
 from reactant.frontends.values import dynamic_index
@@ -338,7 +339,7 @@ def needs_array(target: list, kind: Kind, or_none: bool = False) -> None:
     error = ConcreteValueNeeded("A list index", "A list index or a size must be known while tracing.")
     for loop in current_trace().loops:
         if id(target) in reachable(held_before(loop))[0]:
-            raise NeedsArray(loop, target, kind, error)
+            raise Retrace(AsArray(loop, target, kind, error))
     if not or_none:
         raise error
 
@@ -352,7 +353,7 @@ def _held_lists(loop: LoopState) -> list[tuple[str, list]]:
     return [(n, value) for n, value in held if type(value) is list and n not in loop.array_lists]
 
 
-def _stand_in(loop: LoopState, name: str, source: list, found: NeedsArray) -> None:
+def _stand_in(loop: LoopState, name: str, source: list, found: AsArray) -> None:
     try:
         before = loop.array_lists.get(name)
         if not all(_is_alone(loop, x) for x in source if type(x) is list):
@@ -371,7 +372,7 @@ def _stand_in(loop: LoopState, name: str, source: list, found: NeedsArray) -> No
         loop.begin_again()
 
 
-def _place(loop: LoopState, found: NeedsArray) -> Place | None:
+def _place(loop: LoopState, found: AsArray) -> Place | None:
     """The one place of a list that is no variable, or of the outermost list around it."""
     target = found.target
     while True:
@@ -410,7 +411,7 @@ class ArrayLists(Carrier):
     def __init__(self, loop: LoopState):
         self.loop = loop
 
-    def take_over(self, found: NeedsArray) -> None:
+    def take_over(self, found: AsArray) -> None:
         """Put an array in the place of a list that a loop writes into; raises where others could see the difference."""
         loop = self.loop
         for name, source in [(n, a.source) for n, a in loop.array_lists.items()] + _held_lists(loop):

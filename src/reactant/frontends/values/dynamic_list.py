@@ -22,7 +22,8 @@ from reactant.frontends.arrays.storage import Storage, is_permuted
 from reactant.frontends.arrays.storage_aliasing import PerhapsAgain, Picked, Stood, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing, element_copies
-from reactant.frontends.control.demands import BranchChangesList, refusal
+from reactant.frontends.control.demands import InOneIteration
+from reactant.frontends.control.list_refusals import refusal
 from reactant.frontends.control.loop_carried import leaves, needs_grower, with_leaves
 from reactant.frontends.control.snapshots import (
     REBUILT,
@@ -44,6 +45,7 @@ from reactant.frontends.control.snapshots import (
 )
 from reactant.frontends.session.calls import OURS
 from reactant.frontends.session.dispatch import means
+from reactant.frontends.session.retracing import Unmet
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values.list_changes import (
@@ -307,9 +309,9 @@ class RunTimeList(Changes):
     def begin_change(self) -> None:
         container_aliasing.about_to_change(self)
         if self.region is not current_trace().region:
-            error = BranchChangesList("A list of run-time length changes in a branch, or in a loop, after the loop "
-                                      "that it has grown in, where others may know it.", hint=_ADVICE,
-                                      code="list-of-run-time-length")
+            error = Unmet(InOneIteration(), "A list of run-time length changes in a branch, or in a loop, after the "
+                                            "loop that it has grown in, where others may know it.", hint=_ADVICE,
+                          code="list-of-run-time-length")
             needs_grower(self, error)
             raise error
 

@@ -13,11 +13,12 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays.tensor import Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing, numbered
 from reactant.frontends.control.branches import staged_if
-from reactant.frontends.control.demands import BranchChangesList, NeedsGrower
+from reactant.frontends.control.demands import AsRows, InOneIteration
 from reactant.frontends.control.loop_carried import alone
 from reactant.frontends.control.loop_choice import in_one_iteration
 from reactant.frontends.numpy import ordering
 from reactant.frontends.session import calls, recording
+from reactant.frontends.session.retracing import Retrace, Unmet
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source.operators import CHANGING, ag__
 from reactant.frontends.values import dynamic_index, dynamic_keys, tagged_union
@@ -53,8 +54,9 @@ class Method:
                 return among(0)
             for k in range(len(self.paths)):
                 staged_if(ops.compare(self.place, k, "EQ"), of(k), None)
-        except NeedsGrower as found:
-            found.others = [(_at(self.held, path[:-1]), path[-1]) for path in self.paths]
+        except Retrace as found:
+            if type(found.demand) is AsRows:
+                found.demand.others = [(_at(self.held, path[:-1]), path[-1]) for path in self.paths]
             raise
         return None
 
@@ -129,8 +131,8 @@ def _method(held: Any, name: str, indices: list[Any]) -> Method | None:
 def _call(method: Method, arguments: tuple, keywords: dict) -> Any:
     try:
         return method.call(arguments, keywords)
-    except BranchChangesList as error:
-        if recording.recording() or current_trace().many_iterations:
+    except Unmet as error:
+        if type(error.demand) is not InOneIteration or recording.recording() or current_trace().many_iterations:
             raise
         failure = alone(error)
     found: Any

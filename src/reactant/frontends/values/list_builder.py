@@ -21,8 +21,9 @@ from reactant.frontends.arrays.storage_aliasing import GuardedStorage, begun_wit
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.control import element_copies
 from reactant.frontends.control.branches import StagedRaise
-from reactant.frontends.control.demands import APPENDS, POPS, READS, SHIFTS, Deeper, ListError, refusal
+from reactant.frontends.control.demands import APPENDS, POPS, READS, SHIFTS, MoreUse
 from reactant.frontends.control.iteration import Items, RangeItems
+from reactant.frontends.control.list_refusals import ListError, refusal
 from reactant.frontends.control.loop_carried import leaves, with_leaves
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.snapshots import (
@@ -39,6 +40,7 @@ from reactant.frontends.control.snapshots import (
 )
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.heap import Heap, Root
+from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values.array_lists import ArrayList
@@ -233,7 +235,7 @@ class Grower(Changes):
     def is_empty(self) -> bool:
         """Whether nothing has been appended yet, as far as is known."""
         if self.filled is None and self.tree is not None:
-            raise Deeper(self, self.use)
+            raise Retrace(MoreUse(self, self.use))
         return self.filled is None
 
     # -- taking
@@ -266,7 +268,7 @@ class Grower(Changes):
         if self.use < use:
             if not vars(self.loop):     # it has ended, and something still holds this
                 raise refusal("that gets another name or place")
-            raise Deeper(self, use)
+            raise Retrace(MoreUse(self, use))
 
     def clear(self) -> None:
         self.require_use(POPS)
