@@ -33,7 +33,8 @@ from reactant.frontends.control.decisions import (
     predicate_of,
 )
 from reactant.frontends.control.loop_carried import truth_of
-from reactant.frontends.control.snapshots import ABSENT, MaybeBound, capture
+from reactant.frontends.control.snapshots import MaybeBound, capture
+from reactant.frontends.control.trees import ABSENT
 from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import each_key
 from reactant.frontends.session.calls import is_undecided, takes_anything

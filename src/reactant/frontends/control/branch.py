@@ -14,12 +14,7 @@ from reactant.frontends.arrays.storage_aliasing import (
     view_of,
 )
 from reactant.frontends.control.mutation_log import Change
-from reactant.frontends.control.snapshots import (
-    ABSENT,
-    Held,
-    Node,
-    Tree,
-)
+from reactant.frontends.control.trees import ABSENT, Held, Node, Tree
 from reactant.frontends.session.trace import Region
 from reactant.support.records import dataclass
 
@@ -42,10 +37,10 @@ class Branch:
 
     def after(self, tree: Tree) -> Tree:
         """A value from before the branch, with the content its arrays have at the branch's end."""
-        if type(tree) is Node:
+        if isinstance(tree, Node):
             changed = self.changed(tree)
             return changed or Node(tree.kind, tree.key, [self.after(c) for c in tree.children], tree.original)
-        if type(tree) is not Held or not roots_of(tree.tensor.storage) & self.written.keys():
+        if not isinstance(tree, Held) or not roots_of(tree.tensor.storage) & self.written.keys():
             return tree
         with ir.InsertionPoint(self.block):
             base = content_after(tree.tensor.storage, self.written)
@@ -53,7 +48,7 @@ class Branch:
 
     def changed(self, tree: Tree, inside: tuple[int, ...] = ()) -> Tree | None:
         """A list, dict or object that the branch changed in place, or that holds one, as it is at the branch's end."""
-        if type(tree) is not Node or tree.kind == "alternative" or id(tree.original) in inside:
+        if not isinstance(tree, Node) or tree.kind == "alternative" or id(tree.original) in inside:
             return None
         inside = (*inside, id(tree.original))
         end = next((after for change, after in self.objects if change.container is tree.original), None)

@@ -17,7 +17,7 @@ from reactant.frontends.arrays.storage_aliasing import (
 )
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control.joins import Leaf
-from reactant.frontends.control.snapshots import Held
+from reactant.frontends.control.trees import Held
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 
@@ -37,14 +37,14 @@ class BranchArrays:
         self.places: dict[tuple[int, ir.Value], int] = {}
         self.partners: dict[tuple[int, Storage], set[Any]] = {}
         for leaf in leaves:
-            if leaf.kind.kind == ARRAY and type(leaf.first) is Held and type(leaf.second) is Held:
+            if leaf.kind.kind == ARRAY and isinstance(leaf.first, Held) and isinstance(leaf.second, Held):
                 for side, (mine, other) in enumerate(((leaf.first, leaf.second), (leaf.second, leaf.first))):
                     plain = type(mine.tensor.storage) is Storage and self.same_base(leaf)
                     for root in roots_of(mine.tensor.storage):
                         self.partners.setdefault((side, root), set()).add(other.tensor.storage if plain else None)
             elif leaf.kind.kind == ARRAY:
                 for side, one in enumerate((leaf.first, leaf.second)):
-                    for root in roots_of(one.tensor.storage) if type(one) is Held else ():
+                    for root in roots_of(one.tensor.storage) if isinstance(one, Held) else ():
                         self.partners.setdefault((side, root), set()).add(None)
 
     @staticmethod

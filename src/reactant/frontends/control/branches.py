@@ -38,24 +38,13 @@ from reactant.frontends.control.joins import (
     described,
     leaves_of,
     one_sided,
-    originals,
     unify,
     unusable,
 )
 from reactant.frontends.control.loop_carried import needs_grower
 from reactant.frontends.control.mutation_log import Change, Recorder
-from reactant.frontends.control.snapshots import (
-    ABSENT,
-    Held,
-    Kind,
-    Known,
-    Node,
-    Tree,
-    Variables,
-    capture,
-    kind_of,
-    value_of,
-)
+from reactant.frontends.control.snapshots import Variables, capture, kind_of, value_of
+from reactant.frontends.control.trees import ABSENT, Held, Kind, Known, Node, Tree, originals
 from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.retracing import RUN_TIME_KEYS, Unmet
 from reactant.frontends.session.trace import Failure, Region, Trace, current_trace, told_by
@@ -166,11 +155,11 @@ def dropped(branch: Branch) -> set[int]:
 
 
 def _referred(tree: Tree) -> Iterator[Any]:
-    if type(tree) is Node:
+    if isinstance(tree, Node):
         yield tree.original
         for child in tree.children:
             yield from _referred(child)
-    elif type(tree) is Known:
+    elif isinstance(tree, Known):
         yield tree.value
 
 
@@ -294,12 +283,12 @@ class Meeting:
         found: dict[tuple[int, int], Any] = {}
         with container_aliasing.filled_later():
             for name, plan in plans.items():
-                self.variables.set(name, self.unusable(name, plan) if type(plan) is Broken
+                self.variables.set(name, self.unusable(name, plan) if isinstance(plan, Broken)
                                    else assembled(plan, make, found))
             for change, plan in objects:
                 self.refill(change, plan, make, found)
         self.record(checks, results)
-        if type(outcome) is Broken:
+        if isinstance(outcome, Broken):
             raise outcome.error(
                 f"The two sides of an expression that is decided at run time differ: {outcome.reason}.",
                 "Give both sides one type and shape.", "branches-differ")
@@ -327,7 +316,7 @@ class Meeting:
 
     def unless_left(self, plan: Plan, trees: Sequence[Tree], lost: Callable[[Leaving], bool]) -> Plan:
         """What differs, as the other side has it where nobody reads it on a path that leaves."""
-        if type(plan) is Broken:
+        if isinstance(plan, Broken):
             for side, leaving in enumerate(self.leaving):
                 if leaving is not None and lost(leaving):
                     return one_sided(trees[1 - side], second=side == 0)
@@ -356,7 +345,7 @@ class Meeting:
             plan = self.unified(a, b, change.name)
             if not self.trace.loops:        # in loops, lists grow
                 plan = self.unless_left(plan, (a, b), lambda side: side.loses(change))      # noqa: B023
-            if type(plan) is Broken and type(a) is type(b) is Node and a.kind == b.kind:
+            if isinstance(plan, Broken) and isinstance(a, Node) and a.kind == b.kind:
                 plan = Broken("they leave different elements, keys or attributes in it")
             plans.append((change, plan))
         return plans
@@ -364,9 +353,9 @@ class Meeting:
     def leaf(self, leaf: Leaf) -> Maker:
         """Add the results for a run-time part; returns what makes its Python value of the op's results."""
         kind = leaf.kind
-        if kind.kind == ARRAY and type(leaf.first) is Held and type(leaf.second) is Held:
+        if kind.kind == ARRAY and isinstance(leaf.first, Held) and isinstance(leaf.second, Held):
             return self.arrays.add(leaf)
-        if kind.kind == ARRAY and type(leaf.first or leaf.second) is Held and None in (leaf.first, leaf.second):
+        if kind.kind == ARRAY and isinstance(leaf.first or leaf.second, Held) and None in (leaf.first, leaf.second):
             return self.arrays.add_one_sided(leaf)
         position = self.result(self.in_branch(self.then, leaf.first, kind),
                                self.in_branch(self.orelse, leaf.second, kind))
@@ -459,7 +448,7 @@ class Meeting:
     def refuse_growing(self, objects: list[tuple[Change, Plan]]) -> None:
         """Nothing has been done yet that would have to be taken back."""
         for change, plan in objects:
-            if type(plan) is Broken and type(change.container) is list and not self.made_inside(change):
+            if isinstance(plan, Broken) and type(change.container) is list and not self.made_inside(change):
                 raise self.different(change, plan, functools.partial(Unmet, InOneIteration()))
 
     @staticmethod
@@ -471,7 +460,7 @@ class Meeting:
 
     def refill(self, change: Change, plan: Plan, make: Callable[[Leaf], Any],
                found: dict[tuple[int, int], Any]) -> None:
-        if type(plan) is Broken:
+        if isinstance(plan, Broken):
             if self.made_inside(change):
                 return
             error = self.different(change, plan)
@@ -490,13 +479,13 @@ class Meeting:
 
 def survivor(tree: Tree, preexisting: Callable[[Storage], bool]) -> Plan:
     """The plan for a value of the only branch that goes on: arrays from outside stay what they are."""
-    if type(tree) is Node:
+    if isinstance(tree, Node):
         return Branching(tree, [survivor(c, preexisting) for c in tree.children])
-    if type(tree) is Held:
+    if isinstance(tree, Held):
         if tree.tensor.kind == ARRAY and preexisting(tree.tensor.storage) and not has_dynamic_steps(tree.tensor):
             return Keep(tree.tensor)
         return Leaf(kind_of(tree), tree, tree)
-    return Keep(tree.value if type(tree) is Known else tree)
+    return Keep(tree.value if isinstance(tree, Known) else tree)
 
 
 def _length(block: ir.Block) -> int:

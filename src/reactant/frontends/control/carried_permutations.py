@@ -19,7 +19,7 @@ from reactant.frontends.arrays.storage_aliasing import ChosenStorage, may_be_one
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control.loop_carried import Carried, Slot
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import Held
+from reactant.frontends.control.trees import Held
 from reactant.ir import ops
 from reactant.support.records import dataclass
 
@@ -148,7 +148,7 @@ def only_chosen(storage: Storage) -> bool:
 def _whole_array(loop: LoopState, name: str, carried: Carried) -> Tensor | None:
     """The array a variable carried by value begins with, where it is all of a memory of the carried type."""
     entry = carried.entry
-    if carried.late is not None or type(entry) is not Held or carried.kinds[0] is None:
+    if carried.late is not None or not isinstance(entry, Held) or carried.kinds[0] is None:
         return None
     tensor, kind = entry.tensor, carried.kinds[0]
     memory = tensor.storage

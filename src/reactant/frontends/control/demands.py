@@ -12,7 +12,7 @@ from typing import Any
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.control.joins import Plan
-from reactant.frontends.control.snapshots import Kind
+from reactant.frontends.control.trees import Kind
 from reactant.frontends.session.retracing import Demand, Retrace
 from reactant.support.records import dataclass
 

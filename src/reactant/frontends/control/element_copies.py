@@ -12,7 +12,8 @@ from typing import Any
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.control import container_aliasing
-from reactant.frontends.control.snapshots import MUTABLE, Node, Tree, capture
+from reactant.frontends.control.snapshots import capture
+from reactant.frontends.control.trees import MUTABLE, Node, Tree
 from reactant.frontends.session.trace import Trace, current_trace
 from reactant.support.records import dataclass
 
@@ -69,7 +70,7 @@ def _among(lists: list[list]) -> Callable[[Any], bool]:
 
 
 def has_containers(tree: Tree | None) -> bool:
-    return type(tree) is Node and (tree.kind in MUTABLE or any(map(has_containers, tree.children)))
+    return isinstance(tree, Node) and (tree.kind in MUTABLE or any(map(has_containers, tree.children)))
 
 
 def register(element: Any, owner: Any = None, place: Any = None) -> None:
@@ -80,7 +81,7 @@ def register(element: Any, owner: Any = None, place: Any = None) -> None:
 
 
 def _containers(tree: Tree) -> Iterator[Any]:
-    if type(tree) is Node:
+    if isinstance(tree, Node):
         if tree.kind in MUTABLE:
             yield tree.original
         for child in tree.children:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from reactant.frontends.arrays.storage_aliasing import reachable
 from reactant.frontends.control.container_aliasing import variables_of
-from reactant.frontends.control.joins import originals
 from reactant.frontends.control.mutation_log import Change
-from reactant.frontends.control.snapshots import Known, Tree
+from reactant.frontends.control.trees import Known, Tree, originals
 from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.trace import Trace, frames
 from reactant.frontends.source.conversion import is_converted
@@ -60,7 +59,7 @@ class Leaving:
 
 
 def _objects(tree: Tree) -> list[Any]:
-    return [tree.value] if type(tree) is Known else list(originals(tree))
+    return [tree.value] if isinstance(tree, Known) else list(originals(tree))
 
 
 def _frames() -> Iterator[tuple[FrameType, bool]]:

@@ -17,10 +17,11 @@ from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Number, Range, aligned, guarded_copy
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control.demands import Peel
-from reactant.frontends.control.joins import Broken, is_sized
+from reactant.frontends.control.joins import Broken
 from reactant.frontends.control.loop_carried import mismatch, numeric_kind
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Held, Kind, Node, Tree, capture, kind_of
+from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, capture, kind_of
+from reactant.frontends.control.trees import Held, Kind, Node, Tree
 from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
@@ -86,7 +87,7 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree) -> tuple[Tr
         loop.demands.irregular.add(name)
         return capture(loop.before[name]), loop.first_kinds(name, name in loop.rebound)
     known = type(loop.count) is int and not loop.flags      # how many iterations there are
-    if not known or name in loop.demands.irregular or type(entry) is not Held or entry.tensor.kind != ARRAY:
+    if not known or name in loop.demands.irregular or entry.array is None:
         return entry, []
     begin, count = entry.tensor.shape, loop.count - loop.start
     found = [_step(loop, n, length) for n, length in zip(begin, _lengths(after), strict=False)]
@@ -106,9 +107,9 @@ def carried_as(loop: LoopState, name: str, entry: Tree, after: Tree) -> tuple[Tr
 
 def _lengths(after: Tree) -> list[tuple[list, int]]:
     """How long each dimension is after an iteration, as `value_facts.linear` gives it; [] where that is not known."""
-    if type(after) is Held:
+    if isinstance(after, Held):
         return [([], n) for n in after.tensor.shape] if after.tensor.kind == ARRAY else []
-    if not is_sized(after) or Mask in after.key.extents:        # type: ignore[union-attr]
+    if after.kind != "sized" or Mask in after.key.extents:        # type: ignore[union-attr]
         return []
     frame, *rest = after.children       # type: ignore[union-attr]
     ends = iter([child.value for child in rest])        # type: ignore[union-attr]
@@ -147,7 +148,7 @@ def following(loop: LoopState) -> Iterator[tuple[str, IterationSize]]:
 
 def follows(tree: Tree) -> bool:
     """Whether it is such an array."""
-    return type(tree) is Node and tree.kind == "following"
+    return tree.kind == "following"
 
 
 def begin_iteration(loop: LoopState) -> None:

@@ -30,18 +30,11 @@ from reactant.frontends.control import carried_permutations, rebinding
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried_permutations import Rotation
 from reactant.frontends.control.demands import Noted, Peel
-from reactant.frontends.control.loop_carried import (
-    Carried,
-    Slot,
-    if_defined,
-    inside,
-    is_held_once,
-    is_in_one_place,
-    leaves,
-)
+from reactant.frontends.control.loop_carried import Carried, Slot, if_defined, is_held_once, is_in_one_place
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.rebinding import Departure
-from reactant.frontends.control.snapshots import Held, Known, Tree, kind_of
+from reactant.frontends.control.snapshots import kind_of
+from reactant.frontends.control.trees import Held, Known, Tree
 from reactant.frontends.session.heap import Heap
 from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.source.operators import VALUE
@@ -83,12 +76,12 @@ def chosen_array(condition: ir.Value | bool, first: Tensor, second: Tensor, valu
                   strides=first.strides_ if same_layout else None)
 
 
-def by_value(tree: Tree, carried: Carried) -> list[Tree]:
-    """The leaves of a variable that are carried by value; what is in the other places of a container stays there."""
-    found = list(leaves(tree))
-    if carried.late is not None or len(found) != len(carried.kinds):
-        return found
-    return [leaf for leaf, kind in zip(found, carried.kinds, strict=True) if kind is not None]
+def by_value(tree: Tree, carried: Carried) -> list[Tensor]:
+    """The arrays of a variable that are carried by value; what is in the other places of a container stays there."""
+    found = list(tree.leaves())
+    whole = carried.late is not None or len(found) != len(carried.kinds)
+    return [leaf.array for leaf, kind in zip(found, [None] * len(found) if whole else carried.kinds, strict=True)
+            if leaf.array is not None and (whole or kind is not None)]
 
 
 class View:
@@ -194,7 +187,7 @@ class LoopArrays:
                                                    code="one-of-several-arrays"))
                 raise Retrace(Noted())
         for name, carried in self.loop.carried.items():
-            if type(carried.late) is Held and name != VALUE and any(
+            if isinstance(carried.late, Held) and name != VALUE and any(
                     roots_of(t.storage) & changed for t in self.end_tensors[name] if not self.is_followed(t.storage)):
                 raise ControlFlowError(f"'{name}' may be bound to one of several arrays in some iterations of a "
                                        "loop, and another iteration writes into them.", hint="Bind it to a copy.",
@@ -208,16 +201,13 @@ class LoopArrays:
     def is_owned(self, name: str) -> bool:
         """Whether nothing else refers to the arrays that a variable, list, dict or object has before the loop."""
         loop, entry = self.loop, self.loop.entries[name]
-        arrays = [leaf.tensor.storage for leaf in by_value(entry, loop.carried[name])
-                  if type(leaf) is Held and leaf.tensor.kind == ARRAY]
-        if arrays and loop.demands.stand_ins.issuperset(arrays):
+        arrays = by_value(entry, loop.carried[name])
+        if arrays and loop.demands.stand_ins.issuperset(array.storage for array in arrays):
             return True
         if name in loop.variables.containers and name not in loop.owned:
             heap = look()
-            loop.owned[name] = all([
-                is_held_once(leaf.tensor, heap) for leaf in by_value(entry, loop.carried[name])
-                if type(leaf) is Held and leaf.tensor.kind == ARRAY]) and all([
-                    is_in_one_place(inner, heap) for inner in inside(entry)])
+            loop.owned[name] = all([is_held_once(array, heap) for array in arrays]) and all([
+                is_in_one_place(inner, heap) for inner in entry.nodes() if inner is not entry])
         return loop.owned[name]
 
     def is_given(self, name: str) -> bool:
@@ -234,7 +224,7 @@ class LoopArrays:
         is traced again without that, and `error` raised where it is read."""
         loop = self.loop
         entry, after = loop.entries[name], self.branch.states.get(name)
-        if name in loop.demands.unset or type(entry) is not Held or type(after) is not Held \
+        if name in loop.demands.unset or not isinstance(entry, Held) or not isinstance(after, Held) \
                 or kind_of(entry) != kind_of(after):
             raise loop.demands.unset.get(name, error)
         loop.demands.unset[name] = error
@@ -252,10 +242,10 @@ class LoopArrays:
         """Carry where the parts of arrays from outside are that variables may be bound to after the loop."""
         for name, carried in self.loop.carried.items():
             tree = carried.entry if carried.late is not None else self.branch.states.get(name)
-            for leaf in () if tree is None else leaves(tree):
-                if type(leaf) is Held and leaf.tensor.kind == ARRAY and self.is_followed(leaf.tensor.storage):
+            for array in () if tree is None else tree.arrays():
+                if self.is_followed(array.storage):
                     defined = Known(True) if carried.late is None else carried.late
-                    self.views[id(leaf.tensor)] = View(self, leaf.tensor, defined)
+                    self.views[id(array)] = View(self, array, defined)
 
     def made_run_time_values(self, names: Iterable[str]) -> bool:
         """Give up what is known of the variables' arrays: reading known contents goes unnoticed."""
@@ -273,10 +263,9 @@ class LoopArrays:
         ends: dict[str, set[Storage]] = {}
         for name, carried in self.loop.carried.items():
             if name in self.branch.states:
-                tensors = [leaf.tensor for leaf in by_value(self.branch.states[name], carried) if type(leaf) is Held]
+                self.end_tensors[name] = by_value(self.branch.states[name], carried)
             else:
-                tensors = [o for o in carried.objects if is_tensor(o)]
-            self.end_tensors[name] = [t for t in tensors if t.kind == ARRAY]
+                self.end_tensors[name] = [o for o in carried.objects if is_tensor(o) and o.kind == ARRAY]
             ends[name] = {root for t in self.end_tensors[name] for root in roots_of(t.storage)}
         return ends
 
@@ -300,8 +289,8 @@ class LoopArrays:
         return found
 
     def entry_storages(self, name: str) -> set[Storage]:
-        return {root for leaf in by_value(self.loop.entries[name], self.loop.carried[name])
-                if type(leaf) is Held and leaf.tensor.kind == ARRAY for root in roots_of(leaf.tensor.storage)}
+        return {root for array in by_value(self.loop.entries[name], self.loop.carried[name])
+                for root in roots_of(array.storage)}
 
     def overlaps(self) -> Iterator[tuple[str, str]]:
         """Pairs of variables that may be bound to one array after an iteration."""
@@ -335,7 +324,7 @@ class LoopArrays:
     def after(self, name: str, leaf: Tree, result: ir.Value) -> Tensor:
         """The array a variable was bound to by the last iteration: one from outside, one that some variable was bound
         to before that iteration, or one made in it (arrays that share memory go on sharing it)."""
-        if type(leaf) is not Held:
+        if not isinstance(leaf, Held):
             return Tensor.of_value(result)
         made = self.made_after(name, leaf.tensor, result)
         if self.loop.carried[name].bound is None and not leaf.tensor.steps:

@@ -1,7 +1,7 @@
 """What a loop carries: the values it starts with, and how variables are made of them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import field
 from typing import Any, TypeGuard
 
@@ -13,26 +13,14 @@ from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.demands import AsRows
 from reactant.frontends.control.joins import Branching, Broken, Keep, Plan
-from reactant.frontends.control.snapshots import (
-    CONTAINERS,
-    MUTABLE,
-    Held,
-    Kind,
-    Known,
-    Mismatch,
-    Node,
-    Tree,
-    kind_of,
-    rebuilt,
-)
+from reactant.frontends.control.snapshots import Mismatch, kind_of
+from reactant.frontends.control.trees import CONTAINERS, FORMS, Held, Kind, Known, Node, Tree
 from reactant.frontends.session.heap import Heap
 from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
-from reactant.frontends.source.operators import UNSET, Unusable
+from reactant.frontends.source.operators import Unusable
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.support import named_tuples
-from reactant.support.attributes import attributes
 from reactant.support.records import dataclass
 
 
@@ -69,65 +57,23 @@ class Carried:
     same: set[int] = field(default_factory=set)
 
     def leaves(self) -> list[Tree]:
-        return list(leaves(self.entry))
-
-
-def leaves(tree: Tree) -> Iterator[Tree]:
-    if type(tree) is Node:
-        for child in tree.children:
-            yield from leaves(child)
-    else:
-        yield tree
-
-
-def with_leaves(tree: Tree, leaves: Iterator[Any], same: Set[int] = frozenset(), made: Made | None = None) -> Any:
-    """The value of a tree with other leaves. The nodes `same`, by identity, stay what they were captured from; of
-    containers that are one, one is made."""
-    if type(tree) is not Node:
-        return next(leaves)
-    children = [with_leaves(c, leaves, same, made) for c in tree.children]
-    if id(tree) in same:
-        return tree.original
-    return rebuilt(tree, children) if made is None else made.of(tree, children)
-
-
-class Made:
-    """The containers that stand for those which an iteration of a loop has left, one for each of these."""
-
-    def __init__(self, ends: dict[int, tuple[int, ...]] | None = None,
-                 found: dict[tuple[int, ...], Any] | None = None):
-        self.ends = ends        # of nodes before the loop, by identity: what they are after the iteration
-        self.found: dict[tuple[int, ...], Any] = {} if found is None else found
-
-    def of(self, tree: Node, children: list[Any]) -> Any:
-        key = (id(tree.original),) if self.ends is None else self.ends.get(id(tree))
-        if key is None or tree.kind not in MUTABLE:
-            return rebuilt(tree, children)
-        if key not in self.found:
-            self.found[key] = rebuilt(tree, children)
-        return self.found[key]
-
-    def among(self, ends: dict[int, tuple[int, ...]]) -> Made:
-        """The same containers, for a tree from before the loop."""
-        return Made(ends, self.found)
+        return list(self.entry.leaves())
 
 
 def may_be(value: Any, entry: Tree, plan: Plan | None, meeting: Any, outside: Set[int] | None = None) -> None:
     """Note that the containers in the value of a variable may be those of its tree before the loop (`identity`), and
     what the plan says they are after an iteration. outside: there is one, and these are the containers from before the
     loop, by identity."""
-    if type(entry) is not Node:
-        return
-    after = plan.second if type(plan) is Branching else None
+    after = plan.second if isinstance(plan, Branching) else None
     new = outside is not None and after is not None and id(after) not in outside \
         and not container_aliasing.is_linked(after)
     if entry.kind in CONTAINERS and not new:
         container_aliasing.may_be(value, (entry.original, after), meeting)
     elif entry.kind in CONTAINERS and container_aliasing.is_perhaps_another(after):
         container_aliasing.may_be(value, (after,), meeting)
-    if entry.kind in ("list", "tuple", "dict", "object"):
-        parts = _parts(entry, value)
-        plans = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) \
+    if entry.kind in FORMS:
+        parts = FORMS[entry.kind].parts(value)
+        plans = plan.children if isinstance(plan, Branching) and len(plan.children) == len(entry.children) \
             else [None] * len(entry.children)
         for part, child, inner in zip(parts, entry.children, plans, strict=True):
             may_be(part, child, inner, meeting, outside)
@@ -135,45 +81,31 @@ def may_be(value: Any, entry: Tree, plan: Plan | None, meeting: Any, outside: Se
 
 def may_be_elsewhere(value: Any, entry: Tree, meeting: Any) -> None:
     """Note it of the containers in a value, where others may be what the nodes of its tree were captured from."""
-    if type(entry) is not Node:
-        return
     if entry.kind in CONTAINERS and container_aliasing.is_perhaps_another(entry.original):
         container_aliasing.may_be(value, (entry.original,), meeting)
-    if entry.kind in ("list", "tuple", "dict", "object"):
-        for part, child in zip(_parts(entry, value), entry.children, strict=True):
+    if entry.kind in FORMS:
+        for part, child in zip(FORMS[entry.kind].parts(value), entry.children, strict=True):
             may_be_elsewhere(part, child, meeting)
-
-
-def _parts(entry: Node, value: Any) -> Iterable[Any]:
-    """What a container holds, in the order of the children of its tree."""
-    if entry.kind == "list":
-        return value
-    return named_tuples.parts(value) if entry.kind == "tuple" else \
-        (value if entry.kind == "dict" else attributes(value, noted=False)).values()
 
 
 def identities(entry: Tree, value: Any) -> Iterator[set[int]]:
     """For each container in the value of a variable, what it is or may be."""
-    if type(entry) is not Node:
-        return
     if entry.kind in CONTAINERS:
         yield container_aliasing.known_as(value)
-    if entry.kind in ("list", "tuple", "dict", "object"):
-        parts = _parts(entry, value)
+    if entry.kind in FORMS:
+        parts = FORMS[entry.kind].parts(value)
         for part, child in zip(parts, entry.children, strict=False):
             yield from identities(child, part)
 
 
 def identities_after(entry: Tree, plan: Plan) -> Iterator[set[int]]:
     """The same after an iteration of a loop, by the plan of the variable."""
-    if type(entry) is not Node:
-        return
-    if type(plan) is Keep:
+    if isinstance(plan, Keep):
         yield from identities(entry, plan.value)
         return
     if entry.kind in CONTAINERS:
-        yield container_aliasing.known_as(plan.second) if type(plan) is Branching else set()
-    children = plan.children if type(plan) is Branching else []
+        yield container_aliasing.known_as(plan.second) if isinstance(plan, Branching) else set()
+    children = plan.children if isinstance(plan, Branching) else []
     for child, inner in zip(entry.children, children, strict=False):
         yield from identities_after(child, inner)
 
@@ -185,27 +117,18 @@ def numeric_kind(leaf: Tree) -> Kind | None:
         return None     # an integer beyond 64 bits stays what it is
 
 
-def is_unset(tree: Tree) -> bool:
-    return type(tree) is Known and tree.value is UNSET
-
-
 def is_unusable(value: Any) -> bool:
     return type(value) is Unusable
 
 
-def python_object(leaf: Tree) -> Any:
-    """The object a leaf was captured from."""
-    return leaf.tensor if type(leaf) is Held else leaf.value if type(leaf) is Known else leaf
-
-
 def parts_of(plan: Plan, entry: Tree) -> Iterator[Plan]:
     """The plan of each leaf of `entry`; that of a part which has become of another structure."""
-    if type(entry) is Node and type(plan) is Branching and len(plan.children) == len(entry.children):
+    if isinstance(entry, Node) and isinstance(plan, Branching) and len(plan.children) == len(entry.children):
         for child, tree in zip(plan.children, entry.children, strict=True):
             yield from parts_of(child, tree)
-    elif type(entry) is Node and type(plan) is Keep:
-        for leaf in leaves(entry):
-            yield Keep(python_object(leaf))
+    elif isinstance(entry, Node) and isinstance(plan, Keep):
+        for leaf in entry.leaves():
+            yield Keep(leaf.object)
     else:
         yield plan
 
@@ -216,7 +139,7 @@ def with_parts(entry: Node, after: Node, kinds: list[Kind | None],
     """The tree to begin with, and its kinds, where `begin` gives those of the parts of two trees of one structure."""
     children, found, rest = [], [], kinds
     for child, end in zip(entry.children, after.children, strict=True):
-        count = sum(1 for _ in leaves(child))
+        count = sum(1 for _ in child.leaves())
         made, more = begin(child, end, rest[:count])
         children.append(made)
         found += more
@@ -228,13 +151,13 @@ def with_parts(entry: Node, after: Node, kinds: list[Kind | None],
 
 def are_alike(entry: Tree, after: Tree) -> TypeGuard[Node]:
     """Whether two trees are of one structure, the parts of which are carried each by itself."""
-    return type(entry) is Node and type(after) is Node and entry.kind == after.kind and entry.key == after.key \
+    return isinstance(entry, Node) and isinstance(after, Node) and entry.kind == after.kind and entry.key == after.key \
         and entry.kind not in ("maybe", "optional")
 
 
 def truth_of(tree: Tree) -> ir.Value:
     """Python's truth of a number or one-element array as a 0-d boolean."""
-    if type(tree) is Known:
+    if isinstance(tree, Known):
         return ops.constant(bool(tree.value))
     value = ops.reshape(tree.value, ())
     return value if dtype_of(value).kind == "b" else ops.compare(value, 0, "NE")
@@ -242,7 +165,7 @@ def truth_of(tree: Tree) -> ir.Value:
 
 def if_defined(defined: Tree, new: ir.Value, old: ir.Value) -> ir.Value:
     """`new` where an iteration gives a value, as decided at run time."""
-    return ops.select(truth_of(defined), new, old) if type(defined) is Held else new
+    return ops.select(truth_of(defined), new, old) if isinstance(defined, Held) else new
 
 
 def operations_in(block: ir.Block) -> int:
@@ -297,15 +220,6 @@ def mismatch(loop: Any, name: str, plan: Broken) -> ControlFlowError:
 def is_held_once(tensor: Tensor, heap: Heap) -> bool:
     """Whether one list, dict or object is the only thing that refers to an array, and it to its memory."""
     return is_own_memory(tensor) and heap.knows_one(tensor) and heap.knows_one(tensor.storage)
-
-
-def inside(tree: Tree) -> list[Node]:
-    """The lists, tuples, dicts and objects in another one."""
-    found: list[Node] = []
-    for child in tree.children if type(tree) is Node else ():
-        if type(child) is Node:
-            found += [child, *inside(child)]
-    return found
 
 
 def is_in_one_place(node: Node, heap: Heap) -> bool:

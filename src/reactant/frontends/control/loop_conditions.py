@@ -18,9 +18,10 @@ from reactant.frontends.control import branches
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.demands import MoreUse, Noted
 from reactant.frontends.control.iteration import FAR
-from reactant.frontends.control.loop_carried import Slot, python_object, truth_of, with_leaves
+from reactant.frontends.control.loop_carried import Slot, truth_of
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import ABSENT, Held, capture
+from reactant.frontends.control.snapshots import capture, with_leaves
+from reactant.frontends.control.trees import ABSENT, Held
 from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import Region, Trace, told_by
 from reactant.ir import attributes as attr
@@ -89,7 +90,7 @@ def build(loop: LoopState, scratch: ir.Operation, checks: list[Check], going: Sl
                 flag_slots = loop.carried[flag].slots if flag in loop.carried else []
                 if flag_slots and flag_slots[0] is not None:
                     terms.append(ops.not_(flag_slots[0].test))
-                elif type(loop.entries.get(flag)) is Held:
+                elif isinstance(loop.entries.get(flag), Held):
                     terms.append(ops.not_(truth_of(loop.entries[flag])))
         if endless:
             terms += [slot.test for slot, *_ in checks]
@@ -243,7 +244,7 @@ def _tested(loop: LoopState, block: ir.Block) -> ir.Value | None:
                 loop.variables.set(name, ABSENT)
             if not carried.slots or carried.late is not None:
                 continue
-            objects = [python_object(leaf) if slot is None else loop.at_start(name, i, leaf, kind, slot.test)
+            objects = [leaf.object if slot is None else loop.at_start(name, i, leaf, kind, slot.test)
                        for i, (leaf, kind, slot) in enumerate(
                            zip(carried.leaves(), carried.kinds, carried.slots, strict=True))]
             loop.variables.set(name, with_leaves(carried.entry, iter(objects), carried.same))

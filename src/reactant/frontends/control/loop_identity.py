@@ -6,22 +6,23 @@ from typing import Any
 
 from reactant.frontends.arrays.storage_aliasing import reachable
 from reactant.frontends.control.branch import Branch
-from reactant.frontends.control.joins import Branching, Keep, Plan, as_alternative, is_choosable, originals
+from reactant.frontends.control.joins import Branching, Keep, Plan, as_alternative, is_choosable
 from reactant.frontends.control.loop_carried import identities_after, may_be
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import CONTAINERS, MUTABLE, Node, Tree, capture
+from reactant.frontends.control.snapshots import capture
+from reactant.frontends.control.trees import CONTAINERS, MUTABLE, Node, Tree, originals
 
 
 def entry(loop: LoopState, name: str, value: Any) -> Tree:
     """The tree of a variable before the loop. A container that is chosen as itself is carried so, where the body binds
     the name anew."""
     tree = capture(value)
-    return as_alternative(tree) if type(tree) is Node and name in loop.rebound and is_choosable(tree) else tree
+    return as_alternative(tree) if isinstance(tree, Node) and name in loop.rebound and is_choosable(tree) else tree
 
 
 def keep(loop: LoopState, names: Iterable[str]) -> bool:
     """Carry the lists and objects of these variables as what they are; whether that is new for any."""
-    kept = [n for n in names if n in loop.rebound and type(loop.entries.get(n)) is Node
+    kept = [n for n in names if n in loop.rebound and isinstance(loop.entries.get(n), Node)
             and (any(loop.demands.kinds[n]) or n in loop.demands.fresh)]
     loop.demands.fresh = loop.demands.fresh - set(kept)
     loop.rebound = tuple(n for n in loop.rebound if n not in kept)
@@ -48,7 +49,7 @@ def unchanged(loop: LoopState, name: str) -> set[int]:
     what changes in them is carried as theirs."""
     def visit(tree: Tree, kinds: Iterator[Any]) -> bool:
         """Whether nothing of a part is carried."""
-        if type(tree) is not Node:
+        if not isinstance(tree, Node):
             return next(kinds) is None
         still = all([visit(child, kinds) for child in tree.children])
         if still and tree.kind in MUTABLE:
@@ -63,18 +64,18 @@ def unchanged(loop: LoopState, name: str) -> set[int]:
 
 def kept(entry: Tree, plan: Plan) -> set[int]:
     """The nodes of the tree of a variable, by identity, that are the same containers after an iteration."""
-    if type(entry) is not Node:
+    if not isinstance(entry, Node):
         return set()
-    if type(plan) is Keep:
+    if isinstance(plan, Keep):
         return {id(entry)}.union(*(kept(child, plan) for child in entry.children))
-    children = plan.children if type(plan) is Branching and len(plan.children) == len(entry.children) else []
+    children = plan.children if isinstance(plan, Branching) and len(plan.children) == len(entry.children) else []
     return set().union(*map(kept, entry.children, children))
 
 
 def ends(entry: Tree, plan: Plan, runs: bool) -> dict[int, tuple[int, ...]]:
     """What the containers in a variable are after the loop, which surely `runs` or may not: identities, by those of the
     nodes of its tree."""
-    if type(entry) is not Node or type(plan) is not Branching or len(plan.children) != len(entry.children):
+    if not isinstance(entry, Node) or not isinstance(plan, Branching) or len(plan.children) != len(entry.children):
         return {}
     before = () if runs else (id(entry.original),)
     found = {} if plan.second is None else {id(entry): (id(plan.second), *before)}
@@ -89,7 +90,7 @@ def begun_with(entry: Tree, slots: Iterator[Any]) -> list[list[Any]]:
     found: list[list[Any]] = []
 
     def visit(tree: Tree) -> list[Any]:
-        if type(tree) is not Node:
+        if not isinstance(tree, Node):
             slot = next(slots, None)
             return [None if slot is None else slot.body]
         values = [value for child in tree.children for value in visit(child)]
@@ -108,7 +109,8 @@ def outside(loop: LoopState) -> set[int]:
 def after(value: Any, entry: Tree, plan: Plan, plans: dict[str, Plan], before: set[int] | None) -> Any:
     """The value of a variable after the loop: the container from before it that the last iteration surely bound it to
     (`before` has their identities), or one of which it is noted what it may be."""
-    if before is not None and type(plan) is Branching and plan.node.kind in CONTAINERS and id(plan.second) in before:
+    if before is not None and isinstance(plan, Branching) and plan.node.kind in CONTAINERS \
+            and id(plan.second) in before:
         return plan.second
     may_be(value, entry, plan, plans, before)
     return value
@@ -122,7 +124,7 @@ def more(loop: LoopState, branch: Branch, plans: dict[str, Plan]) -> bool:
     before, new = outside(loop), {}
     for name, plan in plans.items():
         carried = loop.carried[name]
-        if type(plan) is Branching and any((after & before) - known for after, known in zip(
+        if isinstance(plan, Branching) and any((after & before) - known for after, known in zip(
                 identities_after(carried.entry, plan), carried.known, strict=False)):
             new[name] = plan
     loop.demands.later |= new

@@ -10,7 +10,8 @@ from reactant.frontends.arrays.storage_aliasing import look
 from reactant.frontends.arrays.tensor import PYTHON
 from reactant.frontends.control.loop_carried import are_alike, is_in_one_place, numeric_kind, with_parts
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import Kind, Node, Tree, joined
+from reactant.frontends.control.snapshots import joined
+from reactant.frontends.control.trees import ABSENT, Kind, Node, Tree
 from reactant.frontends.session.trace import current_trace
 from reactant.options import CompileOptions
 
@@ -18,7 +19,7 @@ from reactant.options import CompileOptions
 def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, list[Kind | None]]:
     """A variable that is, or holds, a list before the loop and one of run-time length after an iteration: what it is at
     the start of an iteration, with room for `list_capacity` elements."""
-    if not (type(entry) is Node and type(after) is Node and "rows" in (entry.kind, after.kind)):
+    if not (isinstance(entry, Node) and isinstance(after, Node) and "rows" in (entry.kind, after.kind)):
         return with_parts(entry, after, kinds, as_rows) if are_alike(entry, after) else (entry, kinds)
     key = (after if after.kind == "rows" else entry).key
     before, later = key.rows_of(entry), key.rows_of(after)
@@ -37,7 +38,8 @@ def as_rows(entry: Tree, after: Tree, kinds: list[Kind | None]) -> tuple[Tree, l
 
 def fresh(loop: LoopState) -> frozenset[str]:
     """The variables that are bound anew, and are empty lists before that nobody else knows."""
-    empty = [n for n in loop.rebound if type(e := loop.entries.get(n)) is Node and e.kind == "list" and not e.children]
+    entries = {n: loop.entries.get(n, ABSENT) for n in loop.rebound}
+    empty = [n for n, entry in entries.items() if entry.kind == "list" and not entry.children]
     if not empty:
         return frozenset()
     heap = look(loop.variables.cells.values())

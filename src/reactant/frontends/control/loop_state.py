@@ -16,7 +16,8 @@ from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import Demands
 from reactant.frontends.control.loop_carried import Carried, Slot
-from reactant.frontends.control.snapshots import Kind, Tree, Variables
+from reactant.frontends.control.snapshots import Variables
+from reactant.frontends.control.trees import Kind, Tree
 from reactant.frontends.session.trace import Region, Trace
 
 

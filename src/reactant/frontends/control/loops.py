@@ -48,47 +48,40 @@ from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import AsArray, AsRows, Demands, MoreUse, Noted, Peel, Unroll, again_if
 from reactant.frontends.control.iteration import FAR
-from reactant.frontends.control.joins import Branching, Broken, Keep, Leaf, Plan, originals, unify
+from reactant.frontends.control.joins import Branching, Broken, Keep, Leaf, Plan, unify
 from reactant.frontends.control.loop_arrays import LoopArrays, chosen_array, same_memory, written_in_place
 from reactant.frontends.control.loop_carried import (
     Carried,
-    Made,
     Slot,
     identities,
-    is_unset,
     is_unusable,
-    leaves,
     may_be,
     mismatch,
     numeric_kind,
     operations_in,
     parts_of,
-    python_object,
     truth_of,
     uses_only,
-    with_leaves,
 )
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.snapshots import (
-    ABSENT,
-    Held,
-    Kind,
-    Known,
+    Made,
     MaybeBound,
     Mismatch,
-    Tree,
     Variables,
     capture,
     is_rows,
     joined,
     kind_of,
     value_of,
+    with_leaves,
 )
+from reactant.frontends.control.trees import ABSENT, Held, Kind, Known, Tree, originals
 from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.retracing import AsItself, Retrace, Unmet, settle
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source import source_map
-from reactant.frontends.source.operators import VALUE, Interrupted, handlers_out_of_reach
+from reactant.frontends.source.operators import UNSET, VALUE, Interrupted, handlers_out_of_reach
 from reactant.ir import modules, ops
 
 ATTEMPTS = 24
@@ -154,7 +147,7 @@ class Loop(LoopState):
         entry = self.entries[name]
         if name in self.flags:
             return [None]       # an iteration only begins while no flag is set
-        for leaf in leaves(entry):
+        for leaf in entry.leaves():
             kind = numeric_kind(leaf)
             by_object = kind is not None and (kind.kind == ARRAY or entry is not leaf) and not rebound
             kinds.append(None if by_object or kind is None else kind)
@@ -234,7 +227,7 @@ class Loop(LoopState):
             raise Retrace(Peel(ControlFlowError(f"'{error.name}' is read in a loop that runs inside compiled code "
                                                 "before it is assigned there.", hint="Assign it before the loop.",
                                                 code="unassigned-in-loop"))) from None
-        if self.unrolls and any(type(s := branch.states.get(f)) is Known and s.value is True for f in self.flags):
+        if self.unrolls and any(isinstance(s := branch.states.get(f), Known) and s.value is True for f in self.flags):
             raise Retrace(Unroll())     # no iteration comes after the first
         kept = loop_identity.kept_after_all(self, branch)
         self.variables.restore(self.before)
@@ -284,7 +277,7 @@ class Loop(LoopState):
                     self.prepare()
                 memories = [leaf.tensor.storage for n, carried in self.carried.items()
                             for leaf, kind in zip(carried.leaves(), carried.kinds, strict=False)
-                            if kind is not None and kind.kind == ARRAY and type(leaf) is Held]
+                            if kind is not None and kind.kind == ARRAY and isinstance(leaf, Held)]
                 stack.enter_context(carried_permutations.watching(memories, self.touched))
 
             stack.enter_context(self.lists.standing_in())
@@ -319,7 +312,7 @@ class Loop(LoopState):
             for position, (leaf, kind) in enumerate(zip(carried.leaves(), carried.kinds, strict=True)):
                 if kind is None:
                     carried.slots.append(None)
-                    carried.objects.append(python_object(leaf))
+                    carried.objects.append(leaf.object)
                     continue
                 slot = self.extents.slot(self, name, position, self.initial(leaf, kind))
                 carried.slots.append(slot)
@@ -336,7 +329,7 @@ class Loop(LoopState):
             return value_of(leaf, kind)
 
     def at_start(self, name: str, position: int, leaf: Tree, kind: Kind, value: ir.Value) -> Tensor:
-        strides = leaf.tensor.strides_ if type(leaf) is Held and kind.kind == ARRAY else None
+        strides = leaf.tensor.strides_ if isinstance(leaf, Held) and kind.kind == ARRAY else None
         return Tensor.of_value(value, kind.kind, strides, interval=self.assumed(name, position, kind))
 
     def assumed(self, name: str, position: int, kind: Kind) -> tuple[int, int] | None:
@@ -376,7 +369,7 @@ class Loop(LoopState):
         for change, after in branch.objects:
             # a container that the body made, or that began the iteration as a variable, may hold what only the body has
             if id(change.container) in inside or branches.holds_from(change.before, (branch.region,)) \
-                    or type(unify(branches.contents_tree(change.before), after)) is Keep:
+                    or isinstance(unify(branches.contents_tree(change.before), after), Keep):
                 continue
             name = self.variables.add_container(change)
             self.before[name] = self.variables.get(name)
@@ -393,7 +386,7 @@ class Loop(LoopState):
             if name not in branch.states:
                 settled &= self.unbound_again(name, carried)
                 continue
-            if type(after := branch.states[name]) is Known and is_unusable(after.value):
+            if isinstance(after := branch.states[name], Known) and is_unusable(after.value):
                 settled &= self.spoiled(name, after.value)
                 plans[name] = Keep(after.value)
                 continue
@@ -401,7 +394,7 @@ class Loop(LoopState):
                 self.carry_as(name, *definite_assignment.unbound_like(self, name, branch.states[name]))
                 settled = False
                 continue
-            if carried.entry is ABSENT or is_unset(carried.entry) or name in self.flags or name in self.demands.unset:
+            if carried.entry is ABSENT or carried.entry.is_(UNSET) or name in self.flags or name in self.demands.unset:
                 definite_assignment.begin(self, name, carried, branch.states[name])
                 continue
             entry, kinds = self.carried_as(name, carried.entry, branch.states[name])
@@ -410,7 +403,7 @@ class Loop(LoopState):
                 settled = False
                 continue
             plan = plans[name] = unify(carried.entry, branch.states[name], name)
-            if type(plan) is Broken:
+            if isinstance(plan, Broken):
                 raise Retrace(Peel(mismatch(self, name, plan)))
             if not loop_identity.kept(carried.entry, plan) >= carried.same:
                 self.demands.replaced.add(name)
@@ -456,11 +449,11 @@ class Loop(LoopState):
     def settle(self, name: str, carried: Carried, plan: Plan, branch: Branch) -> bool:
         """Compare kinds at the start of the iteration with those after it, and set what the slots become."""
         parts = list(parts_of(plan, carried.entry))
-        if len(parts) != len(carried.kinds) or any(type(part) is Branching for part in parts):
+        if len(parts) != len(carried.kinds) or any(isinstance(part, Branching) for part in parts):
             raise Retrace(Peel(mismatch(self, name, Broken("values of different structure"))))
         same = True
         for position, (part, kind) in enumerate(zip(parts, carried.kinds, strict=True)):
-            if type(part) is Keep:
+            if isinstance(part, Keep):
                 known = self.demands.by_memory
                 if kind is not None and same_memory(part.value, branch) and (name, position) not in known:
                     known.add((name, position))
@@ -483,7 +476,7 @@ class Loop(LoopState):
         for position, (part, slot) in enumerate(zip(parts, carried.slots or [None] * len(parts), strict=True)):
             if slot is not None:
                 with ir.InsertionPoint(self.block):
-                    after = value_of(part.second, carried.kinds[position]) if type(part) is Leaf else slot.init
+                    after = value_of(part.second, carried.kinds[position]) if isinstance(part, Leaf) else slot.init
                 same &= self.extents.become(name, position, slot, after)
         return same
 
@@ -508,7 +501,7 @@ class Loop(LoopState):
         for carried in self.carried.values():
             if carried.late is None:
                 known.update(slot.body for slot, leaf in zip(carried.slots, carried.leaves(), strict=False)
-                             if slot is not None and type(leaf) is Known)
+                             if slot is not None and isinstance(leaf, Known))
         return not any(s.after != s.body for s in self.storage_slots.values()) and uses_only(self.block, known)
 
     # -- the op
@@ -566,13 +559,13 @@ class Loop(LoopState):
         for departure in self.arrays.departures.values():
             departure.finish()
         outside = loop_identity.outside(self) if self.surely_runs() and any(
-            type(plan) is Branching for plan in plans.values()) else None
+            isinstance(plan, Branching) for plan in plans.values()) else None
         rotated = {n for rotation in self.arrays.rotations for n in rotation.tensors}
         made = Made()       # for those that the last iteration has left
         for name, plan in plans.items():
             if name in rotated:
                 continue
-            if type(plan) is Keep:
+            if isinstance(plan, Keep):
                 self.variables.set(name, plan.value)
                 continue
             carried = self.carried[name]
@@ -597,7 +590,7 @@ class Loop(LoopState):
         pairs = [*self.arrays.overlaps(), *self.arrays.begun_as_one()]
         watched = [(guarded[name], leaf.tensor.storage)      # all are read before one begins to watch
                    for pair in pairs for name, other in (pair, pair[::-1]) if name in guarded
-                   for leaf in leaves(capture(self.variables.get(other))) if type(leaf) is Held]
+                   for leaf in capture(self.variables.get(other)).leaves() if isinstance(leaf, Held)]
         for storage, other in watched:
             storage.watch(other)
         for storage in guarded.values():
@@ -620,20 +613,20 @@ class Loop(LoopState):
     def after(self, name: str, part: Plan, entry: Tree, position: int) -> Any:
         """What a leaf of a variable is after the loop."""
         carried = self.carried[name]
-        if type(part) is Keep:
+        if isinstance(part, Keep):
             return part.value
         slot, kind = carried.slots[position], carried.kinds[position]
         if slot not in self.slots and kind.kind != ARRAY and not is_rows(kind):
-            return python_object(entry)     # an array may be another one with the same content
+            return entry.object     # an array may be another one with the same content
         if kind.kind != ARRAY:
             return Tensor.of_value(slot.result, kind.kind, interval=self.assumed(name, position, kind))
         if (name, position) in self.arrays.departures:
             return self.arrays.departures[name, position].after(slot.result)
         tensor = self.arrays.after(name, part.second, slot.result)
         # Its content is the entry's where the loop never ran.
-        held = part.second.tensor if type(part.second) is Held else None
+        held = part.second.tensor if isinstance(part.second, Held) else None
         by_value = tensor is not held and id(held) not in self.arrays.views
         if self.ran is True or self.owned.get(name) and by_value:
             return tensor
-        before = entry.tensor if type(entry) is Held else wrap(entry.value)     # an array from outside of the trace
+        before = entry.tensor if isinstance(entry, Held) else wrap(entry.value)     # an array from outside of the trace
         return chosen_array(self.ran, tensor, before, slot.result)

@@ -16,9 +16,9 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import ChosenStorage, may_be_one, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
 from reactant.frontends.control.carried_permutations import only_chosen
-from reactant.frontends.control.loop_carried import Slot, leaves
+from reactant.frontends.control.loop_carried import Slot
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import Held, Kind, Tree
+from reactant.frontends.control.trees import Held, Kind, Tree
 from reactant.ir import ops
 from reactant.support.records import dataclass
 
@@ -66,18 +66,18 @@ def find(arrays: Any, names: Iterable[str]) -> dict[tuple[str, int], Departure]:
     loop, found = arrays.loop, {}
     ends = [t for tensors in arrays.end_tensors.values() for t in tensors]
     memories = Counter(leaf.tensor.storage for carried in loop.carried.values() if carried.late is None
-                       for leaf in carried.leaves() if type(leaf) is Held)
+                       for leaf in carried.leaves() if isinstance(leaf, Held))
     elsewhere = {root for roots in arrays.ends.values() for root in roots} | loop.touched
     for name in names:
         carried = loop.carried[name]
-        after = list(leaves(arrays.branch.states[name])) if name in arrays.branch.states else []
+        after = list(arrays.branch.states[name].leaves()) if name in arrays.branch.states else []
         if carried.late is not None or len(after) != len(carried.kinds):
             return {}
         for place, (start, kind, leaf, end) in enumerate(zip(
                 carried.objects, carried.kinds, carried.leaves(), after, strict=True)):
             if kind is None or kind.kind != ARRAY:
                 continue
-            if not (_is_whole(leaf, kind) and type(end) is Held and _leaves(arrays, start.storage, end.tensor, ends)
+            if not (_is_whole(leaf, kind) and isinstance(end, Held) and _leaves(arrays, start.storage, end.tensor, ends)
                     and memories[leaf.tensor.storage] == 1 and leaf.tensor.storage not in elsewhere
                     and start.storage not in loop.given):       # whose content only the loop inside knows
                 return {}
@@ -87,7 +87,7 @@ def find(arrays: Any, names: Iterable[str]) -> dict[tuple[str, int], Departure]:
 
 def _is_whole(leaf: Tree, kind: Kind) -> bool:
     """Whether an array is all of a memory that can be written, of the carried type."""
-    if type(leaf) is not Held or leaf.tensor.kind != ARRAY or leaf.tensor.steps:
+    if leaf.array is None or leaf.tensor.steps:
         return False
     memory = leaf.tensor.storage
     return type(memory) is Storage and memory.data is None and not memory.constant and bool(leaf.tensor.writeable) \

@@ -10,10 +10,10 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Mask, Number, Range
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
-from reactant.frontends.control.joins import is_sized
 from reactant.frontends.control.loop_carried import Slot, numeric_kind
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Kind, Known, Node, Tree, capture, kind_of
+from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, capture, kind_of
+from reactant.frontends.control.trees import Kind, Known, Node, Tree
 from reactant.support.records import dataclass
 
 PARTS: dict[type | None, int] = {None: 0, Range: 2, Mask: 1}
@@ -34,9 +34,9 @@ class SizedKey:
 
     def joint(self, a: Tree, b: Tree) -> tuple[Node, Node] | None:
         """Two trees, one of them such an array, as arrays with the same kinds of extents; None where they are none."""
-        if any(type(tree) is Node and not is_sized(tree) for tree in (a, b)):
+        if any(isinstance(tree, Node) and tree.kind != "sized" for tree in (a, b)):
             return None
-        keys = [tree.key.extents if type(tree) is Node else (None,) * len(self.extents) for tree in (a, b)]
+        keys = [tree.key.extents if isinstance(tree, Node) else (None,) * len(self.extents) for tree in (a, b)]
         if len(keys[0]) != len(keys[1]):
             return None
         both = {frozenset(pair) - {None} for pair in zip(*keys, strict=True)}
@@ -48,15 +48,15 @@ class SizedKey:
 
     def of(self, tree: Tree) -> Node | None:
         """A tree with extents of these kinds, where it has none yet: all of a dimension."""
-        frame, *rest = tree.children if type(tree) is Node else [tree]
+        frame, *rest = tree.children if isinstance(tree, Node) else [tree]
         kind = numeric_kind(frame)
         if kind is None or kind.kind != ARRAY or len(kind.shape) != len(self.extents):
             return None
-        has = tree.key.extents if type(tree) is Node else (None,) * len(self.extents)
+        has = tree.key.extents if isinstance(tree, Node) else (None,) * len(self.extents)
         parts, children = iter(rest), [frame]
         for n, wanted, given in zip(kind.shape, self.extents, has, strict=True):
             children += _whole(wanted, n) if given is None else [next(parts) for _ in range(PARTS[given])]
-        return Node("sized", self, children, tree.original if type(tree) is Node else None)
+        return Node("sized", self, children, tree.original if isinstance(tree, Node) else None)
 
     def kinds(self, node: Node) -> Iterator[Kind | None]:
         """What a loop carries of such a node."""
@@ -110,7 +110,7 @@ class Extents:
 
     def slot(self, loop: LoopState, name: str, position: int, init: ir.Value) -> Slot:
         """The slot of a part of a variable."""
-        if not position or not is_sized(loop.carried[name].entry) or (name, position) in self.apart:
+        if not position or loop.carried[name].entry.kind != "sized" or (name, position) in self.apart:
             return loop.slot(init)
         found = next((slot for slot in self.shared if value_facts.same(slot.init, init)), None)
         if found is None:

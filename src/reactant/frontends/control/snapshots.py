@@ -1,8 +1,7 @@
 """Variables of staged control flow: snapshots of their values as trees.
 
-A value is captured as a tree: `Held` leaves are traced values, `Known` leaves Python objects and numbers, `Node`s
-lists, tuples, dicts, objects, arrays of run-time size and variables that are bound only on some paths. What two of them
-are together: `plans`.
+A value is captured as a tree (`trees`) and rebuilt from one, by the tables `SNAPSHOTS` and `REBUILT`. What two of them
+are together: `joins`.
 """
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import contextlib
 import dataclasses
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 import jax
@@ -18,30 +17,20 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, python_type, result_type
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor
 from reactant.frontends.control import container_aliasing, mutation_log, numbered
+from reactant.frontends.control.trees import ABSENT, FORMS, MUTABLE, Absent, Held, Kind, Known, Node, Stacked, Tree
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import UNSET, Unusable, cells_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
-from reactant.support import named_tuples
-from reactant.support.attributes import HEAP_TYPE, attributes, is_of_python, slots_of
+from reactant.support.attributes import HEAP_TYPE, is_of_python, slots_of
 from reactant.support.named_tuples import is_named_tuple
 from reactant.support.records import dataclass
 
 NUMBERS = (bool, int, float, complex)
 SIMPLE = (str, bytes, type(None), type(Ellipsis), slice, range, np.dtype, type, types.FunctionType,
            types.BuiltinFunctionType, types.MethodType, types.ModuleType)
-
-
-class Absent:
-    """A variable without a value."""
-
-    def __repr__(self) -> str:
-        return "undefined"
-
-
-ABSENT = Absent()
 
 
 @dataclass
@@ -53,86 +42,59 @@ class MaybeBound:
     value: Any
 
 
-@dataclass
-class Held:
-    """A traced value: the tensor, the content of its storage, and its own value (a view's may differ)."""
-
-    tensor: Tensor
-    base: ir.Value
-    value: ir.Value
-
-
-@dataclass
-class Known:
-    value: Any
-
-
-@dataclass
-class Node:
-    kind: str            # list, tuple, dict, object, maybe
-    key: Any             # the type, and what has to agree for two nodes to be one
-    children: list[Tree]
-    original: Any
-
-
-@dataclass
-class Stacked:
-    """One part of all elements of a list, as rows."""
-
-    parts: list[Tree]
-    kind: Kind
-
-
-MUTABLE = ("list", "dict", "object")
-CONTAINERS = (*MUTABLE, "rows")
-"""Nodes of what can be changed. `rows` are lists of run-time length: their length, and each part of their elements."""
-
-Tree = Held | Known | Node | Absent | Stacked
-
 ROWS = {"python": "rows of python", "scalar": "rows of scalar"}
 """The kinds of such parts, by those of one element's."""
-
-
-SNAPSHOTS: dict[type, Callable[[Any, tuple[int, ...]], Tree]] = {}
-"""How values of further classes are captured: the files that have them say it."""
-
-REBUILT: dict[str, Callable[[Node, list[Any]], Any]] = {}
-"""How nodes of further kinds become values again."""
 
 
 # ---- capturing -------------------------------------------------------------------------------------------------
 
 def capture(value: Any, inside: tuple[int, ...] = ()) -> Tree:
     """The tree of a value, with the SSA values it has here and now."""
-    kind = type(value)
-    if kind is Tensor:
-        base = value.storage.read()
-        return Held(value, base, value.value() if value.steps else base)
-    if value is ABSENT or kind in NUMBERS or isinstance(value, np.generic):
-        return value if value is ABSENT else Known(value)
     if value is UNSET or id(value) in inside:
         return Known(value)
-    if kind in SNAPSHOTS:
-        return SNAPSHOTS[kind](value, (*inside, id(value)))
-    down = (*inside, id(value))
-    if kind is MaybeBound:
-        return Node("maybe", value.name, [capture(value.defined), capture(value.value, down)], value)
-    if kind is slice and (type(value.start) is Tensor or type(value.stop) is Tensor) and type(value.step) is not Tensor:
-        return slice_node(value)
-    if kind is list or kind is tuple:
-        return Node(kind.__name__, (kind, len(value)), [capture(v, down) for v in value], value)
+    return SNAPSHOTS.get(type(value), _of_class)(value, (*inside, id(value)))
+
+
+def _held(value: Tensor, inside: tuple[int, ...]) -> Tree:
+    base = value.storage.read()
+    return Held(value, base, value.value() if value.steps else base)
+
+
+def _maybe(value: MaybeBound, inside: tuple[int, ...]) -> Tree:
+    return Node("maybe", value.name, [capture(value.defined), capture(value.value, inside)], value)
+
+
+def _slice(value: slice, inside: tuple[int, ...]) -> Tree:
+    decided = (is_tensor(value.start) or is_tensor(value.stop)) and not is_tensor(value.step)
+    return slice_node(value) if decided else Known(value)
+
+
+def _container(kind: str) -> Callable[[Any, tuple[int, ...]], Tree]:
+    form = FORMS[kind]
+    return lambda value, inside: Node(kind, form.key(value), [capture(v, inside) for v in form.parts(value)], value)
+
+
+_TUPLE, _OBJECT = _container("tuple"), _container("object")
+
+
+def _of_class(value: Any, inside: tuple[int, ...]) -> Tree:
+    """Values of classes that are in no table."""
     if is_named_tuple(value):
-        return Node("tuple", (kind, len(value), *named_tuples.beside(value)),
-                    [capture(v, down) for v in named_tuples.parts(value)], value)
-    if kind is dict:
-        return Node("dict", (kind, tuple(value)), [capture(v, down) for v in value.values()], value)
-    if is_record(value):
-        if numbered.is_by_number(value) and (view := container_aliasing.view_of(value)) is not None:
-            possible, number = numbered.numbers_at(view.items, view.place)
-            return Node("alternative", possible, [capture(number)], value)
-        held = attributes(value, noted=False)
-        return Node("object", (kind, tuple(held)), [capture(v, down) for v in held.values()], value)
-    return Known(value)
+        return _TUPLE(value, inside)
+    if isinstance(value, np.generic) or not is_record(value):
+        return Known(value)
+    if numbered.is_by_number(value) and (view := container_aliasing.view_of(value)) is not None:
+        possible, number = numbered.numbers_at(view.items, view.place)
+        return Node("alternative", possible, [capture(number)], value)
+    return _OBJECT(value, inside)
+
+
+SNAPSHOTS: dict[type, Callable[[Any, tuple[int, ...]], Tree]] = {
+    Tensor: _held, Absent: lambda value, inside: value, MaybeBound: _maybe, slice: _slice,
+    list: _container("list"), tuple: _TUPLE, dict: _container("dict"),
+    **dict.fromkeys(NUMBERS, lambda value, inside: Known(value))}
+"""How values are captured, by their classes; the files that have further ones say it. (Given the identities of what
+a value is in, and its own.)"""
 
 
 def slice_node(value: slice) -> Node:
@@ -159,31 +121,55 @@ def _is_of_slots(cls: type) -> bool:
 
 def rebuilt(node: Node, children: list[Any]) -> Any:
     """A value like the node's original with other children."""
-    kind, cls = node.kind, type(node.original)
-    if kind == "maybe":
-        return children[1] if children[0] is True else MaybeBound(node.key, *children)
-    if kind in REBUILT:
-        return REBUILT[kind](node, children)
-    if kind == "slice":
-        length, step = node.key
-        return slice(children[0], children[1] if length is None else children[0] + length, step)
-    if kind == "list":
-        return children
-    if kind == "tuple":
-        made = tuple(children) if cls is tuple else named_tuples.make(
-            cls, children[:node.key[1]], node.key[2:], children[node.key[1]:])
-        container_aliasing.note_tuple(made)
-        return made
-    if kind == "dict":
-        return dict(zip(node.key[1], children, strict=True))
-    made = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
-    own = slots_of(cls)
-    for name, child in zip(node.key[1], children, strict=True):
-        if name in own:
-            object.__setattr__(made, name, child)
-        else:
-            made.__dict__[name] = child
-    return made
+    return REBUILT[node.kind](node, children)
+
+
+def _maybe_again(node: Node, children: list[Any]) -> Any:
+    return children[1] if children[0] is True else MaybeBound(node.key, *children)
+
+
+def _slice_again(node: Node, children: list[Any]) -> slice:
+    length, step = node.key
+    return slice(children[0], children[1] if length is None else children[0] + length, step)
+
+
+REBUILT: dict[str, Callable[[Node, list[Any]], Any]] = {
+    "maybe": _maybe_again, "slice": _slice_again, **{kind: form.make for kind, form in FORMS.items()}}
+"""How nodes become values again, by their kinds; the files that have further ones say it."""
+
+
+# ---- leaves ----------------------------------------------------------------------------------------------------
+
+def with_leaves(tree: Tree, leaves: Iterator[Any], same: Set[int] = frozenset(), made: Made | None = None) -> Any:
+    """The value of a tree with other leaves. The nodes `same`, by identity, stay what they were captured from; of
+    containers that are one, one is made."""
+    if not isinstance(tree, Node):
+        return next(leaves)
+    children = [with_leaves(c, leaves, same, made) for c in tree.children]
+    if id(tree) in same:
+        return tree.original
+    return rebuilt(tree, children) if made is None else made.of(tree, children)
+
+
+class Made:
+    """The containers that stand for those which an iteration of a loop has left, one for each of these."""
+
+    def __init__(self, ends: dict[int, tuple[int, ...]] | None = None,
+                 found: dict[tuple[int, ...], Any] | None = None):
+        self.ends = ends        # of nodes before the loop, by identity: what they are after the iteration
+        self.found: dict[tuple[int, ...], Any] = {} if found is None else found
+
+    def of(self, tree: Node, children: list[Any]) -> Any:
+        key = (id(tree.original),) if self.ends is None else self.ends.get(id(tree))
+        if key is None or tree.kind not in MUTABLE:
+            return rebuilt(tree, children)
+        if key not in self.found:
+            self.found[key] = rebuilt(tree, children)
+        return self.found[key]
+
+    def among(self, ends: dict[int, tuple[int, ...]]) -> Made:
+        """The same containers, for a tree from before the loop."""
+        return Made(ends, self.found)
 
 
 # ---- variables -------------------------------------------------------------------------------------------------
@@ -260,23 +246,6 @@ class Variables:
 
 # ---- types -----------------------------------------------------------------------------------------------------
 
-@dataclass(frozen=True)
-class Kind:
-    """What a leaf is: array, scalar or Python number, of a dtype and shape; integer bounds where known."""
-
-    kind: str
-    dtype: np.dtype
-    shape: tuple[int, ...] = ()
-    interval: tuple[int, int] | None = dataclasses.field(default=None, compare=False)
-
-    def __str__(self) -> str:
-        if self.kind == PYTHON:
-            return f"a Python {python_type(self.dtype).__name__}"
-        if self.kind == SCALAR:
-            return f"a {self.dtype} scalar"
-        return f"a {self.dtype} array of shape {self.shape}"
-
-
 SIZED = "an array of run-time size (a masked or run-time slice; use it where it is made)"
 
 
@@ -286,12 +255,16 @@ class Mismatch(Exception):
 
 def kind_of(leaf: Tree) -> Kind | None:
     """The kind of a numeric leaf; None for other objects."""
-    if type(leaf) is Held:
-        t = leaf.tensor
-        return Kind(t.kind, t.dtype, t.shape, t.interval)
-    if type(leaf) is not Known:
-        return leaf.kind if type(leaf) is Stacked else None
-    value = leaf.value
+    match leaf:
+        case Held():
+            t = leaf.tensor
+            return Kind(t.kind, t.dtype, t.shape, t.interval)
+        case Stacked():
+            return leaf.rows
+        case Known():
+            value = leaf.value
+        case _:
+            return None
     if type(value) in NUMBERS:
         if type(value) is int and not -2**63 <= value < 2**63:
             raise Mismatch(f"the integer {value} does not fit into 64 bits")
@@ -340,11 +313,11 @@ def joined(a: Kind, b: Kind) -> Kind:
 
 def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
     """The leaf as an SSA value of `kind`, built at the insertion point; zeros for a missing one."""
-    if leaf is None or leaf is ABSENT or type(leaf) is Known and leaf.value is UNSET:
+    if leaf is None or leaf is ABSENT or leaf.is_(UNSET):
         return ops.constant(0, kind.dtype, kind.shape)
     if is_rows(kind):
         return _rows_value(leaf, kind)
-    if type(leaf) is Held:
+    if isinstance(leaf, Held):
         return ops.convert(leaf.value, kind.dtype)
     value = np.asarray(leaf.value) if is_jax_array(leaf.value) else leaf.value
     if type(value) is np.ndarray:
@@ -355,7 +328,7 @@ def value_of(leaf: Tree | None, kind: Kind) -> ir.Value:
 
 def _rows_value(leaf: Tree, kind: Kind) -> ir.Value:
     """As many rows as the kind says."""
-    if type(leaf) is Stacked:
+    if isinstance(leaf, Stacked):
         each = row_kind(kind)
         values = [ops.reshape(value_of(part, each), (1, *each.shape)) for part in leaf.parts]
         whole = ops.concatenate(values, 0) if values else ops.constant(0, kind.dtype, (0, *each.shape))

@@ -32,19 +32,12 @@ from reactant.frontends.control import container_aliasing, loop_identity, mutati
 from reactant.frontends.control.branches import contents_tree
 from reactant.frontends.control.carriers import Carrier
 from reactant.frontends.control.demands import POPS, READS, AsRows, MoreUse, Noted, again_if
-from reactant.frontends.control.joins import originals
 from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.list_refusals import refusal
-from reactant.frontends.control.loop_carried import (
-    Made,
-    Slot,
-    computes_from,
-    held_before,
-    leaves,
-    with_leaves,
-)
+from reactant.frontends.control.loop_carried import Slot, computes_from, held_before
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, capture
+from reactant.frontends.control.snapshots import Made, capture, with_leaves
+from reactant.frontends.control.trees import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, originals
 from reactant.frontends.control.trip_increments import counts, increments
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.dispatch import means
@@ -174,7 +167,7 @@ class Growth(Carrier):
         loop = self.loop
         mine = {s for g in self.growers.values() for s in (*g.rows, g.filled, g.head) if s is not None
                 and g.use >= POPS}
-        given = {s for g in self.growers.values() if all(type(x) is Known for t in g.given for x in leaves(t))
+        given = {s for g in self.growers.values() if all(isinstance(x, Known) for t in g.given for x in t.leaves())
                  for s in (*g.rows, g.filled, g.head) if s is not None}
         slots = [loop.storage_slots[s] for s in mine]
         starts = {loop.storage_slots[s] for s in given} | {
@@ -278,7 +271,8 @@ class Growth(Carrier):
         older = reachable(held_before(self.loop))[0]
         found = False
         for change, after in branch.objects:
-            grew = type(change.container) is list and type(after) is Node and len(after.original) != len(change.before)
+            grew = type(change.container) is list and isinstance(after, Node) \
+                and len(after.original) != len(change.before)
             if grew and id(change.container) in older:
                 found |= self.adopt(change.container)
         return found
@@ -345,7 +339,7 @@ class Growth(Carrier):
         iterations = np.arange(loop.start, loop.count)
         for flag in loop.flags:
             slots = loop.carried[flag].slots if flag in loop.carried else []
-            if type(loop.entries.get(flag)) is Held:
+            if isinstance(loop.entries.get(flag), Held):
                 return None
             if slots and slots[0] is not None and slots[0].after is not None:
                 ends = increments(loop.counter.body, iterations, slots[0].body, slots[0].after)
@@ -364,7 +358,7 @@ class Growth(Carrier):
         loop = self.loop
         variable = loop.arrays.starts.get(root)
         if variable is not None:
-            bad = variable in loop.arrays.in_place or type(loop.entries[variable]) is not Held
+            bad = variable in loop.arrays.in_place or not isinstance(loop.entries[variable], Held)
         elif branch.preexisting(root):
             slot = loop.storage_slots.get(root)
             bad = slot is not None and branch.written.get(root, slot.body) != slot.body
@@ -438,14 +432,14 @@ class Growth(Carrier):
             for tree in trees:
                 if not self.is_handed_on(tree):
                     self.require_fresh(tree)
-            self.rows[name] = [[self.row(name, leaf) for leaf in leaves(tree)] for tree in trees]
+            self.rows[name] = [[self.row(name, leaf) for leaf in tree.leaves()] for tree in trees]
 
     def in_two_places(self) -> set[Any]:
         """Arrays made in the loop that may be elements twice: appended twice in an iteration, or in two iterations
         since a variable keeps them."""
         arrays = self.loop.arrays
-        times = Counter(root for trees in self.trees.values() for tree in trees for leaf in leaves(tree)
-                        if type(leaf) is Held and leaf.tensor.kind == ARRAY for root in roots_of(leaf.tensor.storage)
+        times = Counter(root for trees in self.trees.values() for tree in trees for leaf in tree.leaves()
+                        if leaf.array is not None for root in roots_of(leaf.tensor.storage)
                         if root in arrays.starts or not self.branch.preexisting(root))
         found = {root for root, number in times.items() if number > 1}
         for start in times.keys() & arrays.starts.keys():
@@ -455,7 +449,7 @@ class Growth(Carrier):
         return found
 
     def require_fresh(self, tree: Tree) -> None:
-        if type(tree) is Node:
+        if isinstance(tree, Node):
             if tree.kind == "maybe" or tree.kind != "tuple" and id(tree.original) in self.known:
                 raise refusal("seen object")
             if tree.kind in CONTAINERS and (container_aliasing.is_linked(tree.original) or self.begun_with(tree)):
@@ -466,8 +460,8 @@ class Growth(Carrier):
     def begun_with(self, tree: Tree) -> list[str]:
         """The variables that hold this, or a container of which it is a part, when an iteration begins: it may be an
         element of an iteration before, too."""
-        parts = list(leaves(tree))
-        if not parts or not all(type(leaf) is Held for leaf in parts):
+        parts = list(tree.leaves())
+        if not parts or not all(isinstance(leaf, Held) for leaf in parts):
             return []
         values = [leaf.value for leaf in parts]
         return [name for name, c in self.loop.carried.items()
@@ -477,15 +471,15 @@ class Growth(Carrier):
         """Whether an element is what a variable holds when an iteration begins, and each iteration binds the variable
         to another one, which nothing else holds at its end: then it is an element of one iteration only. `firsts` gets
         the first."""
-        if type(tree) is not Node or tree.kind not in MUTABLE:
+        if tree.kind not in MUTABLE:
             return False
         names, elements = self.begun_with(tree), [t for trees in self.trees.values() for t in trees]
         entry = self.loop.carried[names[0]].entry if len(names) == 1 else None
-        if type(entry) is not Node or any(type(child) is Node for child in tree.children) \
+        if not isinstance(entry, Node) or any(isinstance(child, Node) for child in tree.children) \
                 or sum(names == self.begun_with(other) for other in elements) > 1:
             return False
-        after = self.branch.states.get(names[0])
-        if type(after) is not Node or after.kind != tree.kind or container_aliasing.is_linked(after.original) \
+        after = self.branch.states.get(names[0], ABSENT)
+        if after.kind != tree.kind or container_aliasing.is_linked(after.original) \
                 or id(after.original) in self.known:
             return False
         held = Counter(id(x) for t in (*self.branch.states.values(), *elements) for x in originals(t))
@@ -496,13 +490,13 @@ class Growth(Carrier):
 
     def row(self, name: str, leaf: Tree) -> Row | Any:
         """How the elements of this part are made; a known value is the same in every iteration."""
-        if type(leaf) is Known:
+        if isinstance(leaf, Known):
             if type(leaf.value) is ArrayList:
                 raise refusal("written list")
             if not is_repeated(leaf.value, self.loop):
                 raise refusal("made anew")
             return leaf.value
-        if type(leaf) is not Held:
+        if not isinstance(leaf, Held):
             raise refusal("no value")
         tensor = leaf.tensor
         if tensor.kind != ARRAY:
@@ -519,7 +513,7 @@ class Growth(Carrier):
     def start_row(self, name: str, leaf: Held, variable: str) -> Row:
         """The array that a variable begins the iteration with: in the first one, the array from before the loop."""
         entry = self.loop.entries[variable]
-        if variable in self.loop.arrays.in_place or type(entry) is not Held or has_dynamic_steps(leaf.tensor):
+        if variable in self.loop.arrays.in_place or not isinstance(entry, Held) or has_dynamic_steps(leaf.tensor):
             raise refusal("written later")
         first = entry.tensor if not leaf.tensor.steps else None
 
@@ -653,7 +647,7 @@ def extend(target: Any, elements: list[Any]) -> None:
 
 
 def _mentions(tree: Tree, growers: dict[str, Grower]) -> int:
-    return sum(type(leaf) is Known and any(leaf.value is g for g in growers.values()) for leaf in leaves(tree))
+    return sum(isinstance(leaf, Known) and any(leaf.value is g for g in growers.values()) for leaf in tree.leaves())
 
 
 def _guarded(name: str, sources: list, value: ir.Value) -> Tensor:

@@ -26,7 +26,8 @@ from reactant.frontends.control.demands import AsArray
 from reactant.frontends.control.list_places import Place, place_of
 from reactant.frontends.control.loop_carried import held_before
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import Kind, Mismatch, capture, joined, kind_of, value_of
+from reactant.frontends.control.snapshots import Mismatch, capture, joined, kind_of, value_of
+from reactant.frontends.control.trees import Kind
 from reactant.frontends.session import recording
 from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.calls import OURS

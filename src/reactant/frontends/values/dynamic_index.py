@@ -15,7 +15,8 @@ from reactant.frontends.control import mutation_log
 from reactant.frontends.control.branches import staged_if
 from reactant.frontends.control.joins import Broken, unify
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import Known, capture, kind_of
+from reactant.frontends.control.snapshots import capture, kind_of
+from reactant.frontends.control.trees import Known
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.options import CompileOptions
@@ -59,7 +60,7 @@ def fit(items: list | tuple, index: Tensor) -> bool:
     if not 0 < len(items) <= MOST or known_unrolled(index):
         return False
     first, *others = map(capture, items)
-    return all(type(unify(first, other)) is not Broken for other in others)
+    return all(not isinstance(unify(first, other), Broken) for other in others)
 
 
 def place_in(items: list | tuple, index: Tensor, outside: str) -> ir.Value:
@@ -89,7 +90,7 @@ def _known_before(loop: LoopState) -> Iterator[ir.Value]:
     """What the loop carries of numbers that are known before it."""
     for carried in loop.carried.values():
         for leaf, slot in zip(carried.leaves(), carried.slots, strict=False):
-            if slot is not None and type(leaf) is Known and kind_of(leaf) is not None:
+            if slot is not None and isinstance(leaf, Known) and kind_of(leaf) is not None:
                 yield slot.body
 
 

@@ -24,25 +24,21 @@ from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, p
 from reactant.frontends.control import container_aliasing, element_copies
 from reactant.frontends.control.demands import InOneIteration
 from reactant.frontends.control.list_refusals import refusal
-from reactant.frontends.control.loop_carried import leaves, needs_grower, with_leaves
+from reactant.frontends.control.loop_carried import needs_grower
 from reactant.frontends.control.snapshots import (
     REBUILT,
     ROWS,
     SNAPSHOTS,
-    Held,
-    Kind,
-    Known,
     Mismatch,
-    Node,
-    Stacked,
-    Tree,
     capture,
     joined,
     kind_of,
     padded,
     row_kind,
     value_of,
+    with_leaves,
 )
+from reactant.frontends.control.trees import Held, Kind, Known, Node, Stacked, Tree
 from reactant.frontends.session.calls import OURS
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.retracing import Unmet
@@ -68,9 +64,9 @@ _ADVICE = ("How long this list is depends on run-time values. Make an array of i
 
 def _stacked(tree: Tree, columns: Iterator[Tensor]) -> Tensor:
     """One array of the parts of all elements: lists in an element are dimensions behind that of the elements."""
-    if type(tree) in (Held, Known):
+    if isinstance(tree, (Held, Known)):
         return next(columns)
-    if type(tree) is not Node or tree.kind not in ("list", "tuple"):
+    if tree.kind not in ("list", "tuple"):
         raise UnsupportedError("An array of elements that are not numbers.",
                                hint="Append numbers, arrays or tuples of one structure.",
                                code="list-of-run-time-length")
@@ -178,7 +174,7 @@ class RunTimeList(Changes):
             raise IndexError("list index out of range")
         parts = []
         views = stays and self.guarded is None and self.has_arrays() and self.has_views()
-        for position, (part, kind) in enumerate(zip(leaves(self.tree), self.kinds, strict=True)):
+        for position, (part, kind) in enumerate(zip(self.tree.leaves(), self.kinds, strict=True)):
             if kind is None:
                 parts.append(part.value)
                 continue
@@ -216,7 +212,7 @@ class RunTimeList(Changes):
         kind, rows = self.kinds[position], self.rows[position]
         values = []
         for item in self.prefix:
-            part = list(leaves(capture(item)))
+            part = list(capture(item).leaves())
             if len(part) != len(self.kinds) or not isinstance(part[position], (Held, Known)):
                 raise UnsupportedError("A list of run-time length holds elements of different structure.",
                                        hint="Append numbers, arrays or tuples of one structure.",
@@ -320,7 +316,7 @@ class RunTimeList(Changes):
         for item in self.prefix:
             element_copies.register(item)
         if self.prefix and self.has_arrays():
-            self.watch(root for item in self.prefix for leaf in leaves(capture(item)) if type(leaf) is Held
+            self.watch(root for item in self.prefix for leaf in capture(item).leaves() if isinstance(leaf, Held)
                        for root in roots_of(leaf.tensor.storage))
             self.settle()
 
@@ -347,17 +343,17 @@ class RunTimeList(Changes):
             self.begin_change()
             self.replace(*self.content())
         at = counted(place, self.content()[1])
-        for row, kind, part in zip(self.rows, self.kinds, leaves(tree), strict=True):
+        for row, kind, part in zip(self.rows, self.kinds, tree.leaves(), strict=True):
             if row is not None:
                 row.write(ops.dynamic_update_slice(row.read(), ops.reshape(value_of(part, kind), (1,)), [at]))
 
     def takes(self, tree: Tree) -> bool:
         """Whether these are numbers, and a new one would be of their kind."""
-        if not alike(self.tree, tree):
+        if not self.tree.alike(tree):
             return False
         try:
             return all(k is not None and k.kind != ARRAY and (other := kind_of(part)) is not None
-                       and joined(k, other) == k for k, part in zip(self.kinds, leaves(tree), strict=True))
+                       and joined(k, other) == k for k, part in zip(self.kinds, tree.leaves(), strict=True))
         except Mismatch:
             return False
 
@@ -368,7 +364,7 @@ class RunTimeList(Changes):
 
     def put(self, tree: Tree, place: ir.Value | None = None) -> None:
         """One row more."""
-        parts = list(leaves(tree))
+        parts = list(tree.leaves())
         if not self.takes(tree):
             raise refusal("outside of a loop")
         rows, count = self.content()
@@ -455,7 +451,7 @@ class RunTimeList(Changes):
             raise TypeError(f"can only concatenate list (not \"{type(other).__name__}\") to list")
         if type(found) is list and not found:
             return None
-        if type(found) is not RunTimeList or not alike(self.tree, found.tree) or any(
+        if type(found) is not RunTimeList or not self.tree.alike(found.tree) or any(
                 a is None or b is None or (a.kind == ARRAY, a.dtype, a.shape) != (b.kind == ARRAY, b.dtype, b.shape)
                 for a, b in zip(self.kinds, found.kinds, strict=True)):
             raise UnsupportedError("Two lists with elements of different kinds are joined, whose lengths are only "
@@ -498,7 +494,7 @@ class RunTimeList(Changes):
 
     def reduced(self, function: Callable) -> Any:
         """A reduction over numbers or arrays."""
-        if type(self.tree) not in (Held, Known) or function is not np.sum and self.kinds[0] and self.kinds[0].shape:
+        if not isinstance(self.tree, (Held, Known)) or function is not np.sum and self.kinds[0] and self.kinds[0].shape:
             raise UnsupportedError("This list of run-time length holds no numbers.", hint=_ADVICE,
                                    code="list-of-run-time-length")
         found = function(self.as_array(), axis=0)
@@ -553,7 +549,7 @@ def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:
     """Kinds that also hold the parts of these elements, or trees of such; where none does, one of theirs."""
     found = list(kinds)
     for item in items:
-        parts = list(leaves(item if isinstance(item, (Held, Known)) else capture(item)))
+        parts = list((item if isinstance(item, (Held, Known)) else capture(item)).leaves())
         for k, (kind, part) in enumerate(zip(found, parts, strict=False)):
             try:
                 other = kind_of(part)
@@ -584,12 +580,12 @@ class RowsKey:
     def rows_of(self, node: Node) -> Node | None:
         """A list as rows of such elements; None where it holds others."""
         if node.kind == "rows":
-            return node if node.key.stands_for is self.stands_for and alike(self.tree, node.key.tree) else None
-        if node.kind != "list" or self.stands_for is not list or not all(alike(self.tree, c) for c in node.children):
+            return node if node.key.stands_for is self.stands_for and self.tree.alike(node.key.tree) else None
+        if node.kind != "list" or self.stands_for is not list or not all(self.tree.alike(c) for c in node.children):
             return None
-        elements = [list(leaves(child)) for child in node.children]
+        elements = [list(child.leaves()) for child in node.children]
         found: list[Tree] = [Known(len(elements))]
-        for position in range(len(list(leaves(self.tree)))):
+        for position in range(len(list(self.tree.leaves()))):
             parts = [parts[position] for parts in elements]
             try:
                 kinds = [kind_of(part) for part in parts]
@@ -620,12 +616,12 @@ def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) ->
     other objects. `widest`: numbers of several types become the widest of them. `arrays`: also arrays, of one shape and
     dtype; what is picked is guarded, since others see them."""
     trees = [capture(x) for x in items]
-    if not trees or not _is_flat(trees[0]) or not all(alike(trees[0], tree) for tree in trees):
+    if not trees or not _is_flat(trees[0]) or not all(trees[0].alike(tree) for tree in trees):
         return None
     kinds: list[Kind | None] = []
     rows: list[Storage | None] = []
     seen: set[Storage] = set()
-    for parts in zip(*map(leaves, trees), strict=True):
+    for parts in zip(*(tree.leaves() for tree in trees), strict=True):
         try:
             found = [kind_of(part) for part in parts]
             kind = reduce(joined, found) if None not in found else None
@@ -635,10 +631,10 @@ def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) ->
             return None
         if kind.kind == ARRAY:
             if not arrays or len(items) * size(kind.shape) * kind.dtype.itemsize > MOST_STACKED or any(
-                    type(part) is not Held or is_permuted(kind.shape, part.tensor.strides_) for part in parts):
+                    not isinstance(part, Held) or is_permuted(kind.shape, part.tensor.strides_) for part in parts):
                 return None
             seen |= {root for part in parts for root in roots_of(part.tensor.storage)}
-        if all(type(part) is Known for part in parts):
+        if all(isinstance(part, Known) for part in parts):
             whole = ops.constant(np.array([part.value for part in parts], kind.dtype))
         else:
             whole = side_by_side([value_of(part, kind) for part in parts], 0, (1, *kind.shape))
@@ -659,15 +655,7 @@ def _rows_of(items: list) -> RunTimeList:
 
 def _is_flat(tree: Tree) -> bool:
     """Whether it is a number, or tuples of such."""
-    return tree.kind == "tuple" and all(map(_is_flat, tree.children)) if type(tree) is Node else True
-
-
-def alike(a: Tree, b: Tree) -> bool:
-    """Whether two trees have one structure."""
-    if type(a) is Node or type(b) is Node:
-        return type(a) is type(b) and a.kind == b.kind and a.key == b.key and all(
-            alike(x, y) for x, y in zip(a.children, b.children, strict=True))
-    return (type(a) in (Held, Known)) and type(b) in (Held, Known)
+    return tree.kind in ("", "tuple") and all(map(_is_flat, tree.children))
 
 
 def ring_place(head: ir.Value, position: ir.Value, capacity: int) -> ir.Value:

@@ -24,27 +24,16 @@ from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.demands import APPENDS, POPS, READS, SHIFTS, MoreUse
 from reactant.frontends.control.iteration import Items, RangeItems
 from reactant.frontends.control.list_refusals import ListError, refusal
-from reactant.frontends.control.loop_carried import leaves, with_leaves
 from reactant.frontends.control.loop_state import LoopState
-from reactant.frontends.control.snapshots import (
-    Held,
-    Kind,
-    Known,
-    Mismatch,
-    Node,
-    Tree,
-    capture,
-    joined,
-    kind_of,
-    value_of,
-)
+from reactant.frontends.control.snapshots import Mismatch, capture, joined, kind_of, value_of, with_leaves
+from reactant.frontends.control.trees import Kind, Known, Node, Tree
 from reactant.frontends.session import calls, recording
 from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values.array_lists import ArrayList
-from reactant.frontends.values.dynamic_list import RunTimeList, alike, ring_place, straightened, too_long
+from reactant.frontends.values.dynamic_list import RunTimeList, ring_place, straightened, too_long
 from reactant.frontends.values.list_changes import Changes, counted, opened, require
 from reactant.frontends.values.list_items import ListItems
 from reactant.frontends.values.optional import present
@@ -117,7 +106,7 @@ class Grower(Changes):
 
     def learn(self, less: Grower) -> None:
         """Begin with what another one has found out that did less: it did not know the elements from before."""
-        if self.tree is not None and not alike(self.tree, less.tree):
+        if self.tree is not None and not self.tree.alike(less.tree):
             raise refusal("structure")
         try:
             self.kinds = [kind if kind is None or other is None else joined(kind, other)
@@ -146,7 +135,7 @@ class Grower(Changes):
         for item in target:
             element_copies.register(item)       # who knows such a list by another name must not change it
         for tree in self.given:
-            self.fit(tree, list(leaves(tree)))
+            self.fit(tree, list(tree.leaves()))
         self.make(0)
 
     def ag__parts(self) -> list[Any]:
@@ -155,7 +144,7 @@ class Grower(Changes):
 
     def outside(self) -> set[Storage]:
         """The memories of arrays that were in the list before, and now are rows."""
-        return {root for tree in self.given for leaf in leaves(tree) if _is_array(leaf)
+        return {root for tree in self.given for leaf in tree.leaves() if _is_array(leaf)
                 for root in roots_of(leaf.tensor.storage)}
 
     # -- appending
@@ -169,7 +158,7 @@ class Grower(Changes):
         """Append an element; insert it at a place; or let it be the first one."""
         iterations = iterations_since(self.loop)
         self.most = None if iterations is None or self.most is None else self.most + iterations
-        parts = list(leaves(tree))
+        parts = list(tree.leaves())
         self.fit(tree, parts)
         if self.changed or self.filled is None:
             return
@@ -282,9 +271,9 @@ class Grower(Changes):
             self.tree, self.changed = tree, True
             self.kinds = [_kind(part) for part in parts]
             return
-        if not alike(self.tree, tree):
+        if not self.tree.alike(tree):
             raise refusal("structure")
-        for position, (first, part) in enumerate(zip(leaves(self.tree), parts, strict=True)):
+        for position, (first, part) in enumerate(zip(self.tree.leaves(), parts, strict=True)):
             kind, other = self.kinds[position], _kind(part)
             if kind is None or other is None:
                 if kind is not other or first.value is not part.value and first.value != part.value:
@@ -299,20 +288,20 @@ class Grower(Changes):
 
     def require_fresh(self, tree: Tree, item: Any) -> None:
         """Arrays that nobody else holds are rows from now on; of others it is noted whose they are."""
-        parts = type(tree) is Node or _is_array(tree)
+        parts = isinstance(tree, Node) or _is_array(tree)
         self.require_own(tree, Heap().look(*begun_with(), (Root("appended"), item)) if parts else None)
 
     def require_own(self, tree: Tree, heap: Heap | None) -> None:
         """`require_fresh` of a part."""
-        if type(tree) is Known and type(tree.value) is ArrayList:
+        if isinstance(tree, Known) and type(tree.value) is ArrayList:
             raise refusal("written list")
-        if type(tree) is Known and not is_repeated(tree.value, self.loop):
+        if isinstance(tree, Known) and not is_repeated(tree.value, self.loop):
             raise refusal("made anew")
-        if type(tree) is Node:
+        if isinstance(tree, Node):
             if tree.kind not in ("tuple", "list"):
                 raise refusal("objects of a class", kind=type(tree.original).__name__)
             alone = heap.knows_one(tree.original) and not element_copies.is_copy(tree)
-            if not alone and (tree.kind == "list" or any(_is_array(leaf) for leaf in leaves(tree))):
+            if not alone and (tree.kind == "list" or any(_is_array(leaf) for leaf in tree.leaves())):
                 raise refusal("seen container", kind=tree.kind)
             for child in tree.children:
                 self.require_own(child, heap)
@@ -385,8 +374,8 @@ class Grower(Changes):
         return ops.concatenate([ops.convert(self.former.rows[position].read(), kind.dtype), fresh], 0)
 
     def rows_before(self, position: int, kind: Kind) -> list[ir.Value]:
-        parts = [list(leaves(tree))[position] for tree in self.given]
-        if parts and kind.kind != ARRAY and all(type(part) is Known for part in parts):
+        parts = [list(tree.leaves())[position] for tree in self.given]
+        if parts and kind.kind != ARRAY and all(isinstance(part, Known) for part in parts):
             return [ops.constant(np.array([part.value for part in parts], kind.dtype))]
         return [ops.reshape(value_of(part, kind), (1, *kind.shape)) for part in parts]
 
@@ -435,7 +424,7 @@ class Grower(Changes):
         """Let another element stand at a place that is one."""
         self.begin_change()
         tree = capture(item)
-        parts = list(leaves(tree))
+        parts = list(tree.leaves())
         self.fit(tree, parts)
         if not self.changed:
             self.write(self.place(counted(place, self.filled.read())), parts)
@@ -532,7 +521,7 @@ class Grower(Changes):
     def element(self, k: int, guarded: Callable[[ir.Value], Tensor] | None) -> Any:
         """The element at a known place, after the loop; `guarded` makes arrays that others may be bound to."""
         parts = []
-        for part, kind, storage in zip(leaves(self.tree), self.kinds, self.rows, strict=True):
+        for part, kind, storage in zip(self.tree.leaves(), self.kinds, self.rows, strict=True):
             if storage is None or kind is None:
                 parts.append(part.value)
                 continue
@@ -584,7 +573,7 @@ def iterations_since(loop: LoopState) -> int | None:
 
 
 def _is_array(tree: Tree) -> bool:
-    return type(tree) is Held and tree.tensor.kind == ARRAY
+    return tree.array is not None
 
 
 def _is_alone(tensor: Tensor, heap: Heap) -> bool:

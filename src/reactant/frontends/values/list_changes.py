@@ -16,19 +16,8 @@ from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, python_nu
 from reactant.frontends.control import element_copies
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.generated import Generated
-from reactant.frontends.control.loop_carried import leaves
-from reactant.frontends.control.snapshots import (
-    Held,
-    Kind,
-    Known,
-    Mismatch,
-    Node,
-    Tree,
-    capture,
-    kind_of,
-    padded,
-    value_of,
-)
+from reactant.frontends.control.snapshots import Mismatch, capture, kind_of, padded, value_of
+from reactant.frontends.control.trees import Kind, Tree
 from reactant.frontends.numpy.sorting import keys_of, order_of_keys
 from reactant.frontends.session.abstract import AbstractList
 from reactant.frontends.session.trace import current_trace
@@ -243,10 +232,10 @@ class Changes(AbstractList):
         """Which rows hold an element that is equal to this; None where none can be."""
         rows, count = self.content()
         tree = capture(item)
-        if not same_structure(self.tree, tree):
+        if self.tree is None or not self.tree.alike(tree):
             return None
         found = those_before(count, self.room)
-        for row, kind, own, part in zip(rows, self.kinds, leaves(self.tree), leaves(tree), strict=True):
+        for row, kind, own, part in zip(rows, self.kinds, self.tree.leaves(), tree.leaves(), strict=True):
             if kind is None or row is None:
                 if own.value is not part.value and own.value != part.value:
                     return None
@@ -369,11 +358,3 @@ def opened(row: ir.Value, place: ir.Value) -> ir.Value:
 
 def reversed_rows(row: ir.Value, count: ir.Value) -> ir.Value:
     return shifted(ops.reverse(row, [0]), ops.subtract(shape_of(row)[0], count))
-
-
-def same_structure(a: Tree | None, b: Tree) -> bool:
-    """Whether two trees have one structure."""
-    if type(a) is Node or type(b) is Node:
-        return type(a) is type(b) and a.kind == b.kind and a.key == b.key and all(
-            same_structure(x, y) for x, y in zip(a.children, b.children, strict=True))
-    return type(a) in (Held, Known) and type(b) in (Held, Known)

@@ -9,12 +9,12 @@ from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
-from reactant.frontends.control.loop_carried import leaves
 from reactant.frontends.control.sequences import ORDERS
-from reactant.frontends.control.snapshots import Known, Node, Tree, padded
+from reactant.frontends.control.snapshots import padded
+from reactant.frontends.control.trees import Known, Tree
 from reactant.frontends.source.operators import ARITHMETIC, ag__
 from reactant.frontends.values.dynamic_list import RunTimeList, of_items
-from reactant.frontends.values.list_changes import Changes, same_structure, those_before
+from reactant.frontends.values.list_changes import Changes, those_before
 from reactant.ir import ops
 
 ORDERED = {"Lt": ("<", "LT"), "LtE": ("<=", "LE"), "Gt": (">", "GT"), "GtE": (">=", "GE")}
@@ -66,7 +66,7 @@ def _met(first: Any, second: Any) -> tuple[ir.Value, ir.Value | None, list[Any],
     if not _has_any(first) or not _has_any(second):
         return ops.constant(True), None, [first, second], [_length(first), _length(second)]
     both: list[Any] = [x if type(x) is RunTimeList else of_items(x, widest=True) for x in (first, second)]
-    if None in both or not all(_is_comparable(x.tree) for x in both) or not same_structure(both[0].tree, both[1].tree):
+    if None in both or not all(_is_comparable(x.tree) for x in both) or not both[0].tree.alike(both[1].tree):
         raise UnsupportedError("A list of run-time length is compared whose elements are no numbers or texts, or "
                                "tuples of such, of one structure.", hint="Compare their elements in a loop.",
                                code="list-of-run-time-length")
@@ -87,14 +87,13 @@ def _length(x: Any) -> ir.Value:
 
 
 def _is_comparable(tree: Tree) -> bool:
-    return tree.kind in ("tuple", "list", "alternative") and all(map(_is_comparable, tree.children)) \
-        if type(tree) is Node else True
+    return tree.kind in ("", "tuple", "list", "alternative") and all(map(_is_comparable, tree.children))
 
 
 def _agreeing(first: RunTimeList, second: RunTimeList, room: int) -> ir.Value:
     """For each of the first places, whether the elements there are equal."""
     found = ops.constant(True, np.bool_, (room,))
-    for a, b, one, other, kind, partner in zip(leaves(first.tree), leaves(second.tree), first.content()[0],
+    for a, b, one, other, kind, partner in zip(first.tree.leaves(), second.tree.leaves(), first.content()[0],
                                                second.content()[0], first.kinds, second.kinds, strict=True):
         if kind is None or partner is None:
             if kind is not partner:

@@ -16,7 +16,8 @@ from reactant.frontends.arrays import python_numbers
 from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, python_number, wrap
 from reactant.frontends.control.branches import failing_at_run_time, staged_if
 from reactant.frontends.control.decisions import truth_where_reached
-from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Node, capture
+from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, capture
+from reactant.frontends.control.trees import Node
 from reactant.frontends.session.abstract import Abstract, certain
 from reactant.frontends.session.calls import KINDS
 from reactant.frontends.session.trace import current_trace

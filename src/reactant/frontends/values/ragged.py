@@ -16,7 +16,8 @@ from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import Picked, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing
-from reactant.frontends.control.snapshots import Held, Known, Mismatch, capture, joined, kind_of
+from reactant.frontends.control.snapshots import Mismatch, capture, joined, kind_of
+from reactant.frontends.control.trees import Held, Known
 from reactant.frontends.values import dynamic_index
 from reactant.frontends.values.dynamic_list import RunTimeList
 from reactant.frontends.values.list_builder import Grower, shown
@@ -70,7 +71,7 @@ def _number(items: Any) -> Any:
 def _kinds(items: Any) -> Iterator[Any]:
     """The kinds of the elements of a list; None for those that are no numbers."""
     if type(items) is RunTimeList:
-        yield items.kinds[0] if type(items.tree) in (Held, Known) else None
+        yield items.kinds[0] if isinstance(items.tree, (Held, Known)) else None
         items = items.prefix
     for x in items:
         try:

@@ -19,7 +19,8 @@ from reactant.frontends.arrays.tensor import PYTHON, TRACED_TEXT, Tensor, python
 from reactant.frontends.control import container_aliasing
 from reactant.frontends.control.branches import failing_at_run_time, staged_if
 from reactant.frontends.control.numbered import is_by_number, translated
-from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, Node, capture
+from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, capture
+from reactant.frontends.control.trees import Node
 from reactant.frontends.session import calls
 from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.calls import KINDS, is_undecided
