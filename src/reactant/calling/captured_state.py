@@ -18,7 +18,7 @@ import numpy as np
 
 from reactant.calling.signature import is_plain_object
 from reactant.errors import HERE, Span, StateChangeError
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import is_tensor
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source import source_map
 from reactant.frontends.source.conversion import is_user_file
@@ -117,7 +117,7 @@ def _since(items: list | dict, count: int) -> list[Any]:
 
 
 def _replaced(old: Any, new: Any) -> bool:
-    return new is not old and (type(new) is Alternative or type(new) is Tensor and old is not None
+    return new is not old and (type(new) is Alternative or is_tensor(new) and old is not None
                                or isinstance(old, np.ndarray) and type(new) is np.ndarray or in_texts(new))
 
 

@@ -20,7 +20,7 @@ from reactant.calling.mapping import Axes, Mapping
 from reactant.differentiate import requests
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, is_tensor
 from reactant.frontends.control.branches import scratch_blocks
 from reactant.frontends.session.calls import call, holding
 from reactant.frontends.session.trace import Failure, current_trace
@@ -105,7 +105,7 @@ class _Call:
 
     def _leaf(self, leaf: Any, axis: int | None) -> tuple[Any, int | None]:
         """A leaf with its axis; arrays that are known while tracing become traced ones where they are mapped."""
-        if axis is not None and type(leaf) is not Tensor:
+        if axis is not None and not is_tensor(leaf):
             leaf = Tensor.of_array(np.asarray(leaf), constant=True)
         return leaf, axis
 
@@ -179,7 +179,7 @@ class _Call:
                             "which.")
         if type(leaf) is MaybeNone:
             raise self.fail("The function returns None for some elements. Return a number that says so, e.g. np.nan.")
-        if type(leaf) is Tensor:
+        if is_tensor(leaf):
             return leaf.value()
         if getattr(type(leaf), "partial", False):
             raise UnsupportedError("A mapped function returns an array whose size depends on run-time values.",

@@ -22,7 +22,7 @@ from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.arrays.indexing import FlatIterator
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES
 from reactant.frontends.arrays.storage import DynamicSliceStep, Storage, row_major_strides
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, is_tensor, wrap
 from reactant.frontends.control import snapshots
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.iteration import Items
@@ -168,7 +168,7 @@ def _tensors(x: Any, shared: dict[int, Any]) -> list[Tensor]:
     sig.map_tree(x, found.append, shared)
     maybe = [_tensors(leaf.ag__value, shared) for leaf in found if type(leaf) is MaybeNone]
     frames = [leaf.frame for leaf in found if type(leaf) is Bounded]
-    return [leaf for leaf in found if type(leaf) is Tensor] + frames + [tensor for each in maybe for tensor in each]
+    return [leaf for leaf in found if is_tensor(leaf)] + frames + [tensor for each in maybe for tensor in each]
 
 
 def _element(tree: Any, columns: Iterator[Result | None], whole: Any) -> Any:
@@ -246,9 +246,9 @@ class _Collector:
             return sig.map_tree(list(leaf), lambda part: self._leaf(part, counts), {})
         if type(leaf) is str and TRACED_TEXT in leaf:
             raise ConcreteValueNeeded("A text in the result", "Return the values and format them after the call.")
-        if type(leaf) is not Tensor:
+        if not is_tensor(leaf):
             if hasattr(type(leaf), "__next__") or isinstance(leaf, (Items, FlatIterator)) or type(leaf) is slice \
-                    and any(type(end) is Tensor for end in (leaf.start, leaf.stop, leaf.step)) \
+                    and any(is_tensor(end) for end in (leaf.start, leaf.stop, leaf.step)) \
                     or isinstance(leaf, (ValuesView, ItemsView)) and has_tensors(list(leaf)):
                 raise UnsupportedError("The compiled function returns a generator, an iterator, a view of a dict, or "
                                        "a range or slice that run-time values decide: there is nothing in it after the "
@@ -280,7 +280,7 @@ class _Collector:
             if leaf.region.closed:
                 raise LeakError()
             mask = leaf.extents[0]
-            if isinstance(mask, Mask) and not any(leaf.extents[1:]) and type(leaf.frame) is Tensor:
+            if isinstance(mask, Mask) and not any(leaf.extents[1:]) and is_tensor(leaf.frame):
                 found = places_in(leaf.frame.value(), len(leaf.extents))
                 if found is not None:
                     return Places(self._number(mask.value), *found)

@@ -20,7 +20,7 @@ from reactant.differentiate import requests
 from reactant.differentiate.declare import differentiable
 from reactant.differentiate.expansion import expand_innermost
 from reactant.errors import ReactantError, UnsupportedError
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import Tensor, is_tensor
 from reactant.frontends.session.trace import current_trace, tracing
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -218,7 +218,7 @@ class _Template:
 
 
 def _varies(x: Any) -> bool:
-    return type(x) is Tensor or isinstance(x, (np.ndarray, np.generic)) or type(x) in (float, complex)
+    return is_tensor(x) or isinstance(x, (np.ndarray, np.generic)) or type(x) in (float, complex)
 
 
 def _leaf(left: Iterator[Any]) -> Tensor:

@@ -23,7 +23,7 @@ from reactant.derivatives.by_jax import Taken, TakenByJax, finished
 from reactant.derivatives.direct import CalledDirectly, Guarded
 from reactant.derivatives.outline import as_floating, leaves_of
 from reactant.errors import ReactantError
-from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.jax.refusals import NotImported
 from reactant.ir import modules, ops
 from reactant.ir.context import building
@@ -164,7 +164,7 @@ class Retraced(Sharing):
 
 def _is_too_wide(leaf: Any) -> bool:
     """Whether an argument has 64 bits where JAX takes 32."""
-    return type(leaf) is Tensor and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype
+    return is_tensor(leaf) and jax.dtypes.canonicalize_dtype(leaf.dtype) != leaf.dtype
 
 
 def _in_32_bits(leaf: Any) -> Any:
@@ -357,8 +357,8 @@ def require_floats(which: int | str, arg: Any) -> None:
 
 
 def _refuse_constant(which: int | str, leaf: Any) -> None:
-    shown = type(leaf) is Tensor and leaf.kind == ARRAY or type(leaf) is np.ndarray
-    what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if type(leaf) is Tensor \
+    shown = is_tensor(leaf) and leaf.kind == ARRAY or type(leaf) is np.ndarray
+    what = f"{np.dtype(leaf.dtype)} array" if shown else str(leaf.dtype) if is_tensor(leaf) \
         else type(leaf).__name__
     raise TypeError(f"Argument {which} has a part of type {what}, which has no derivative: only floats and "
                     f"complex numbers vary. Pass it as float, or leave it out with argnums (of jvp and hvp: give it "

@@ -15,7 +15,7 @@ from reactant.derivatives.gradients import gradients_like
 from reactant.derivatives.outline import Outlined, Slot, as_floating, as_tensor, filled, leaves_of, outline
 from reactant.differentiate import requests
 from reactant.errors import ReactantError
-from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, is_tensor
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_and_dtype, shape_of
 
@@ -58,7 +58,7 @@ def value_like(given: Any, like_: ir.Value, what: str, other: str, *, pairs: boo
     shape, dtype = shape_and_dtype(like_.type)
     if not pairs:
         require_real(given, dtype, what, other)
-    tensor = given if type(given) is Tensor else None
+    tensor = given if is_tensor(given) else None
     value = tensor.value() if tensor is not None else None
     if np.shape(given) != shape:
         raise ReactantError(f"{what} has shape {np.shape(given)}, {other} {shape}.",

@@ -11,7 +11,7 @@ from reactant.derivatives.outline import outline
 from reactant.differentiate import requests
 from reactant.differentiate.modes.checkpoint import Policy
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import Tensor, is_tensor
 from reactant.frontends.control.iteration import PolicyItems, items_of
 from reactant.support.session import is_tracing
 
@@ -30,7 +30,7 @@ def stop_gradient(x: Any) -> Any:
         np.float64(3.0)
     """
     def leaf(value: Any) -> Any:
-        if type(value) is Tensor and value.dtype.kind in "fcV":
+        if is_tensor(value) and value.dtype.kind in "fcV":
             return Tensor.of_value(requests.stop_gradient(value.value()), value.kind)
         return value
     return sig.map_tree(x, leaf if is_tracing() else custom_in_jax.stopped)

@@ -23,7 +23,7 @@ from reactant.errors import ReactantError, UnsupportedError
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import has_dynamic_steps, made_in
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor
 from reactant.frontends.control import branches
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.joins import Keep, unify
@@ -146,7 +146,7 @@ def _arranged(tree: Any, like: Any) -> Any:
 
 def as_tensor(leaf: Any) -> Tensor | None:
     """An array or float leaf as a traced array; None for what is none."""
-    if type(leaf) is Tensor:
+    if is_tensor(leaf):
         return leaf
     if isinstance(leaf, np.ndarray):
         return Tensor.of_array(leaf)
@@ -217,7 +217,7 @@ class _Outlining:
     # -- arguments
 
     def active_leaf(self, leaf: Any) -> bool:
-        return as_floating(leaf) or self.every and (type(leaf) is Tensor or isinstance(leaf, (np.ndarray, np.generic)))
+        return as_floating(leaf) or self.every and (is_tensor(leaf) or isinstance(leaf, (np.ndarray, np.generic)))
 
     def body(self, arguments: list[ir.Value]) -> Callable[[], None]:
         def run() -> None:
@@ -244,13 +244,13 @@ class _Outlining:
             if left is not None and self.active_leaf(x):
                 outer, value = next(left)
                 return self.noted(x, self.own(outer, value))
-            if type(x) is Tensor and x.kind == ARRAY and (not x.is_concrete() or id(x.storage) in self.copies):
+            if is_tensor(x) and x.kind == ARRAY and (not x.is_concrete() or id(x.storage) in self.copies):
                 if id(x) not in self.seen:
                     self.seen[id(x)] = self.noted(x, self.own(x, x.value()))
                 return self.seen[id(x)]
-            if type(x) is Tensor and x.is_concrete():
+            if is_tensor(x) and x.is_concrete():
                 return self.noted(x, Tensor.of_array(x.numpy().copy())) if x.kind == ARRAY else x
-            if isinstance(x, np.ndarray) and type(x) is not Tensor:
+            if isinstance(x, np.ndarray) and not is_tensor(x):
                 same = as_tensor(x) if id(x) in self.copies else None
                 return x.copy() if same is None else self.noted(x, self.own(same, same.value()))
             return x
@@ -268,8 +268,8 @@ class _Outlining:
 
     def noted(self, outer: Any, made: Tensor) -> Tensor:
         """The same, with a note of whose memory it is a copy of."""
-        if isinstance(outer, np.ndarray) or type(outer) is Tensor and outer.kind == ARRAY:
-            memory = outer.storage if type(outer) is Tensor else outer
+        if isinstance(outer, np.ndarray) or is_tensor(outer) and outer.kind == ARRAY:
+            memory = outer.storage if is_tensor(outer) else outer
             self.copies.setdefault(id(memory), []).append(made.storage)
         return made
 
@@ -296,7 +296,7 @@ class _Outlining:
         else:
             children = sig.attributes(tree).values() if sig.is_plain_object(tree) else ()
         for child in children:
-            if type(child) is not Tensor:
+            if not is_tensor(child):
                 self.note_containers(child)
 
     def refuse_changed(self, branch: Branch) -> None:
@@ -333,7 +333,7 @@ class _Outlining:
             raise UnsupportedError(f"'{self.name}' returns one of several texts or other objects, and a derivative "
                                    "or batch is made of it.", hint="Return a number that says which.",
                                    code="unsupported-result")
-        if type(leaf) is not Tensor or self.is_the_callers(leaf):
+        if not is_tensor(leaf) or self.is_the_callers(leaf):
             return leaf
         return Slot(self.add(leaf.value()), leaf.kind)
 

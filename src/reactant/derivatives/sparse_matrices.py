@@ -23,7 +23,7 @@ from reactant.differentiate.modes.cuts import Cut, cut, pulled_to
 from reactant.differentiate.structure.sparse import Colouring, colour
 from reactant.differentiate.structure.structure import pattern_of, readable
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import dtype_of, shape_and_dtype
@@ -198,7 +198,7 @@ class SparseJacobian(LikeFunction):
             mode = requests.REVERSE if by_rows else requests.FORWARD
             like = made.types[slot.index] if by_rows else made.active[0].value().type
             shape, dtype = shape_and_dtype(like)
-            value = ops.convert(given.value(), dtype) if type(given) is Tensor else ops.constant(given, dtype)
+            value = ops.convert(given.value(), dtype) if is_tensor(given) else ops.constant(given, dtype)
             results, found = made.request(mode, [slot.index], [ops.reshape(value, (count, *shape))], count=count)
             made.take_effect(results)
             return Tensor.of_value(found[0], ARRAY)

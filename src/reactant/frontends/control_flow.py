@@ -214,7 +214,7 @@ def get_item(inner: Callable) -> Callable:
         if (each := each_key(index, container)) is not None:
             return each(lambda key: ag__.get_item(container, key))
         index = known_index(index)
-        if type(index) is Tensor and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
+        if is_tensor(index) and type(container) in (list, tuple) and is_tracing() and not index.is_concrete():
             index.require_integer(_PLACES.format(type(container).__name__))
             if dynamic_methods.are_numbered(container):
                 return dynamic_methods.get(container, index)
@@ -228,7 +228,7 @@ def get_item(inner: Callable) -> Callable:
             return dynamic_keys.get(container, index)
         if isinstance(container, defaultdict) and is_tracing() and index not in container:
             mutation_log.touch(container)
-        if type(container) is Tensor and container.kind == PYTHON:
+        if is_tensor(container) and container.kind == PYTHON:
             raise TypeError(f"'{container.__class__.__name__}' object is not subscriptable")
         return inner(container, index)
     return get_item
@@ -253,7 +253,7 @@ def set_item(inner: Callable) -> Callable:
         if (each := each_key(index, container)) is not None:
             return each(lambda key: ag__.set_item(value, container, key))
         index = known_index(index)
-        if type(index) is Tensor and type(container) is list and is_tracing() and not index.is_concrete():
+        if is_tensor(index) and type(container) is list and is_tracing() and not index.is_concrete():
             index.require_integer(_PLACES.format("list"))
             return array_lists.put(value, container, index)
         if dynamic_keys.fit(container, index):

@@ -21,7 +21,7 @@ from reactant.frontends.arrays import indexing, value_facts
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.elementwise import checked, loop
 from reactant.frontends.arrays.promotion import loop_dtypes
-from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast, weak_type
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.trace import current_trace
@@ -61,7 +61,7 @@ class Selection:
 
 def runtime_masks(items: list) -> bool:
     """Whether some item is a mask known only at run time."""
-    return any(type(i) is Tensor and i.dtype == bool for i in items)
+    return any(is_tensor(i) and i.dtype == bool for i in items)
 
 
 def _without_static_masks(tensor: Tensor, items: list) -> list:
@@ -93,7 +93,7 @@ def _is_index(i: object) -> bool:
         return False
     if isinstance(i, Flag) or indexing.is_integer(i):
         return True
-    if type(i) is Tensor or isinstance(i, np.ndarray):
+    if is_tensor(i) or isinstance(i, np.ndarray):
         if i.dtype.kind not in "iu":
             raise IndexError("arrays used as indices must be of integer (or boolean) type")
         return True
@@ -154,7 +154,7 @@ def _resolve(i: object, extent: int, axis: int) -> np.ndarray | ir.Value:
     """Positions counted from the start, checked against `extent`."""
     if isinstance(i, Flag):
         return np.zeros((1,) if i.value else (0,), np.int64)
-    if type(i) is not Tensor:
+    if not is_tensor(i):
         known = np.asarray(i).astype(np.int64)
         if ((known < -extent) | (known >= extent)).any():
             wrong = int(known[(known < -extent) | (known >= extent)].reshape(-1)[0])
@@ -246,8 +246,8 @@ def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]` with arrays in the key."""
     if meaning.is_selected_at_run_time(items):
         return meaning.get_selected(tensor, items)
-    if tensor.is_concrete() and not any(type(i) is Tensor for i in items) and not any(
-            isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items):
+    if tensor.is_concrete() and not any(is_tensor(i) for i in items) and not any(
+            isinstance(i, slice) and any(is_tensor(b) for b in (i.start, i.stop, i.step)) for i in items):
         found = tensor.numpy()[_numpy_key(items, tensor)]
         return Tensor.of_array(found) if isinstance(found, np.ndarray) else found
     chosen = select(tensor, items)
@@ -317,13 +317,13 @@ def put(tensor: Tensor, items: list, value: object) -> None:
         meaning.put_selected(tensor, items, value)
         return
     source = wrap(value)
-    if source.is_concrete() and tensor.changes_now() and not any(type(i) is Tensor for i in items):
+    if source.is_concrete() and tensor.changes_now() and not any(is_tensor(i) for i in items):
         tensor.numpy()[_numpy_key(items, tensor)] = source.numpy()
         tensor.changed()
         return
     chosen = select(tensor, items)
     shape = fitted(source.shape, chosen.result)
-    if not isinstance(value, np.generic) and isinstance(value, (int, float, complex)) and type(value) is not Tensor:
+    if not isinstance(value, np.generic) and isinstance(value, (int, float, complex)) and not is_tensor(value):
         np.empty((), tensor.dtype)[...] = value      # NumPy's own errors for numbers that do not fit
     if 0 in chosen.result:
         return

@@ -19,7 +19,7 @@ from reactant.frontends.arrays.dynamic.run_time_shapes import sized
 from reactant.frontends.arrays.implements import has_tensors, implements
 from reactant.frontends.arrays.indexing import element_steps
 from reactant.frontends.arrays.promotion import result_type
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, check_dtype, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, check_dtype, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast
 from reactant.frontends.session.dispatch import means
 from reactant.ir import attributes as attr
@@ -29,7 +29,7 @@ from reactant.ir.types import Shape, dtype_of, shape_of, size
 
 def shape_tuple(shape: object) -> Shape:
     """A shape argument as a tuple of ints; sizes must be known while tracing."""
-    if type(shape) is Tensor or isinstance(shape, np.ndarray):
+    if is_tensor(shape) or isinstance(shape, np.ndarray):
         if shape.ndim == 0:
             return (shape.__index__(),)
         return tuple(shape[i].__index__() for i in range(shape.shape[0]))
@@ -52,12 +52,12 @@ def uniform(shape: object, value: object, dtype: object, order: object = "C") ->
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions are not allowed")
     strides = st.column_major_strides(shape) if order == "F" else None
-    known = type(value) is not Tensor or value.is_concrete()
+    known = not is_tensor(value) or value.is_concrete()
     if known and size(shape) <= st.CONCRETE_ELEMENTS:
-        number = value.numpy() if type(value) is Tensor else value
+        number = value.numpy() if is_tensor(value) else value
         return Tensor.of_array(np.full(shape, number, dtype, order=order))
     if known and np.ndim(value) == 0:
-        number = value.numpy()[()] if type(value) is Tensor else value
+        number = value.numpy()[()] if is_tensor(value) else value
         return Tensor.of_value(ops.constant(np.asarray(np.full((), number, dtype)), shape=shape), strides=strides)
     if not st.broadcasts_to(np.shape(value), shape):
         raise ValueError(f"could not broadcast input array from shape {st.shape_text(np.shape(value))} into shape "
@@ -95,7 +95,7 @@ def _like(prototype: object, value: object, dtype: object, order: object, shape:
     value = _filling(value)
     a, order = wrap(prototype), memory_order.letter(order, "K")
     made = uniform(a.shape if shape is None else shape, value, a.dtype if dtype is None else dtype)
-    if type(made) is not Tensor:        # of run-time size
+    if not is_tensor(made):        # of run-time size
         return made
     strides = None if order == "K" and shape is not None else memory_order.strides(order, made.shape, (a,))
     if strides is None:
@@ -151,16 +151,16 @@ def array_of(nested: Any, dtype: object = None) -> Any:
     rows = [_row(r, dtype) for r in nested]
     if dtype is None:
         dtype = result_type(tuple(wrap(r).dtype for r in rows))     # numbers count as int64 and float64 here
-    shapes = {np.shape(r) if type(r) is not Tensor else r.shape for r in rows}
+    shapes = {np.shape(r) if not is_tensor(r) else r.shape for r in rows}
     if len(shapes) != 1:
         raise ValueError("setting an array element with a sequence. The requested array has an inhomogeneous shape "
                          f"after 1 dimensions. The detected shape was ({len(rows)},) + inhomogeneous part.")
-    of_one = {r.dtype for r in rows} if all([type(r) is Tensor for r in rows]) else set()
+    of_one = {r.dtype for r in rows} if all([is_tensor(r) for r in rows]) else set()
     parts = [as_value(r, np.dtype(dtype if len(of_one) != 1 else rows[0].dtype)) for r in rows]
     shape, whole = (1, *shapes.pop()), np.dtype(dtype)
     side = side_by_side(parts, 0, shape)
     if len(shape) == 1 and whole.kind in "iu" and dtype_of(side).kind in "iuf" and dtype_of(side) != whole:
-        kinds = {r.kind if type(r) is Tensor else PYTHON for r in rows}
+        kinds = {r.kind if is_tensor(r) else PYTHON for r in rows}
         if ARRAY not in kinds and (whole.kind == "i" or kinds == {PYTHON}):
             python_overflow.require_held(side, None, whole)
     return Tensor.of_value(cast(side, whole))
@@ -207,17 +207,17 @@ def _row(x: Any, dtype: Any) -> Any:
     """A part of a nested sequence; None is NaN where floats are asked for, False where booleans are."""
     if x is None and dtype is not None:
         return np.asarray(None, dtype)
-    return x if type(x) is Tensor or not isinstance(x, (list, tuple, range)) else array_of(x, dtype)
+    return x if is_tensor(x) or not isinstance(x, (list, tuple, range)) else array_of(x, dtype)
 
 
 def _rows_of_one(nested: Any) -> ir.Value | None:
     """What lists hold that a loop has appended to: rows of one memory, one after the other."""
     first = nested[0] if type(nested) in (list, tuple) and nested else None
-    if type(first) is not Tensor or len(first.steps) != 2 or not isinstance(first.steps[0], st.SliceStep):
+    if not is_tensor(first) or len(first.steps) != 2 or not isinstance(first.steps[0], st.SliceStep):
         return None
     storage, start = first.storage, first.steps[0].starts[0] if first.steps[0].starts else 0
     shape = storage.shape
-    if not all([type(r) is Tensor and r.storage is storage and r.steps == st.row_steps(shape, start + k)
+    if not all([is_tensor(r) and r.storage is storage and r.steps == st.row_steps(shape, start + k)
                 for k, r in enumerate(nested)]):
         return None
     rest = shape[1:]
@@ -227,10 +227,10 @@ def _rows_of_one(nested: Any) -> ir.Value | None:
 def elements_of_one(elements: list, shape: Shape) -> ir.Value | None:
     """The memory whose elements these are, all of them in order, as lists hold them that a loop has written into."""
     first = elements[0] if elements else None
-    if type(first) is not Tensor or not first.steps or first.storage.shape != shape:
+    if not is_tensor(first) or not first.steps or first.storage.shape != shape:
         return None
     storage = first.storage
-    if any([type(x) is not Tensor or x.storage is not storage for x in elements]):
+    if any([not is_tensor(x) or x.storage is not storage for x in elements]):
         return None
     places = np.ndindex(shape)
     return storage.read() if all([x.steps == element_steps(shape, p) for x, p in zip(elements, places, strict=True)]) \
@@ -240,12 +240,12 @@ def elements_of_one(elements: list, shape: Shape) -> ir.Value | None:
 def _columns(nested: Any) -> ir.Value | None:
     """The same for lists of tuples: the parts of all of them are rows of a memory each, or known."""
     first = nested[0] if type(nested) in (list, tuple) and nested else None
-    if type(first) not in (list, tuple) or not any(type(x) is Tensor and len(x.steps) == 2 for x in first) \
+    if type(first) not in (list, tuple) or not any(is_tensor(x) and len(x.steps) == 2 for x in first) \
             or not all([type(r) is type(first) and len(r) == len(first) for r in nested]):
         return None
     values = []
     for column in zip(*nested, strict=True):
-        if any([type(x) is Tensor for x in column]):
+        if any([is_tensor(x) for x in column]):
             values.append(_rows_of_one(column))
         elif all([isinstance(x, (bool, int, float, complex)) for x in column]):
             values.append(ops.constant(np.array(column)))
@@ -285,7 +285,7 @@ def array(object: object, dtype: object = None, copy: bool | None = True, order:
     if (nothing := _nothing_yet(object, dtype)) is not None:
         return nothing
     made = as_tensor(object, dtype)
-    if type(made) is not Tensor:        # rows of run-time size, put together
+    if not is_tensor(made):        # rows of run-time size, put together
         return made
     copy, order = COPY_MODES.get(copy, copy), memory_order.letter(order, "K")
     rearranged = (order == "F" and not made.flags.f_contiguous) or (order == "C" and not made.flags.c_contiguous)
@@ -303,7 +303,7 @@ def _as_array(scalar: Tensor) -> Tensor:
 
 def as_tensor(x: object, dtype: object = None) -> Tensor:
     """`np.asarray`: tensors as they are unless the dtype changes."""
-    if isinstance(x, (list, tuple, range)) and type(x) is not Tensor:
+    if isinstance(x, (list, tuple, range)) and not is_tensor(x):
         return array_of(x, dtype)
     if x is None and dtype is not None:
         return array_of([None], dtype)[0]
@@ -352,9 +352,9 @@ _ARANGE = ("start", "stop", "step", "dtype")
 @implements(np.arange, creation=True)
 def arange(*args: object, device: object = None, like: object = None, **named: object) -> Tensor:
     args, dtype = _arange_arguments(args, named)
-    if any(type(a) is Tensor and not a.is_concrete() for a in args):
+    if any(is_tensor(a) and not a.is_concrete() for a in args):
         return _arange_of_run_time_size(args, dtype)
-    numbers = [a.numpy()[()] if type(a) is Tensor else a for a in args]
+    numbers = [a.numpy()[()] if is_tensor(a) else a for a in args]
     return Tensor.of_array(np.arange(*numbers, dtype=dtype))
 
 
@@ -384,25 +384,25 @@ def _arange_of_run_time_size(args: tuple, dtype: object) -> Any:
     count = max(-((begins[0] - ends[1]) // steps[0]), 0)
     first, last = (wrap(end).value() for end in (start, stop))
     first, last = (ops.convert(end, np.int64) for end in (first, last))
-    each = ops.convert(step.value(), np.int64) if type(step) is Tensor else step
+    each = ops.convert(step.value(), np.int64) if is_tensor(step) else step
     length = ops.subtract(last, first)
     if steps != (1, 1):
-        length = ops.divide(ops.add(length, ops.subtract(each, 1) if type(step) is Tensor else step - 1), each)
+        length = ops.divide(ops.add(length, ops.subtract(each, 1) if is_tensor(step) else step - 1), each)
     if not in_order(first, last):
         length = ops.select(ops.compare(last, first, "GT"), ops.maximum(length, 0), 0)
-    if type(step) is Tensor:
+    if is_tensor(step):
         each = ops.broadcast_in_dim(each, (count,), ())
     numbers = ops.add(ops.multiply(ops.iota((count,), np.int64, 0), each), ops.broadcast_in_dim(first, (count,), ()))
     made = ops.convert(numbers, np.int64 if dtype is None else np.dtype(dtype))
     found = Bounded(Tensor.of_value(made), [Range(0, length)])
-    if type(step) is Tensor and made.type == numbers.type and 0 <= begins[0]:
+    if is_tensor(step) and made.type == numbers.type and 0 <= begins[0]:
         found.progression = start, stop, step
     return found
 
 
 def _interval(number: object) -> tuple[int, int] | None:
     """Bounds of a whole number; None where there are none, or it is none."""
-    if type(number) is not Tensor:
+    if not is_tensor(number):
         return (number, number) if isinstance(number, int) else None
     if number.shape or number.dtype != np.int64:
         return None

@@ -15,7 +15,7 @@ import numpy as np
 from reactant.errors import Reason, UnsupportedError, require_plain
 from reactant.frontends.arrays.nested import leaves, mapped
 from reactant.frontends.arrays.storage import CONCRETE_ELEMENTS
-from reactant.frontends.arrays.tensor import Tensor, supported
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, supported
 from reactant.frontends.session import calls
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.source import source_map
@@ -119,7 +119,7 @@ def call(function: Callable, args: tuple, kwargs: dict) -> Any:
             raise REFUSED[function].error()
         if args and type(args[0]) is np.ndarray and args[0].dtype == object and not has_tensors(args, kwargs):
             return function(*args, **kwargs)        # None, which stands in for an array to come
-        known = not (args and type(args[0]) is Tensor and not args[0].is_concrete())
+        known = not (args and is_tensor(args[0]) and not args[0].is_concrete())
         if known and function not in NOT_FOLDED and kwargs.get("out") is None and (
                 found := list(tensors(args, kwargs))) and all(t.is_concrete() for t in found):
             result = function(*concretely(args), **concretely(kwargs))
@@ -147,7 +147,7 @@ def dispatched(function: Callable, args: tuple, kwargs: dict) -> Any:
 
 def are_ours(args: tuple, kwargs: dict) -> bool:
     """Whether the first argument is traced, and none of the others may be an array of another kind."""
-    if not args or type(args[0]) is not Tensor:
+    if not args or not is_tensor(args[0]):
         return False
     for x in (*args, *kwargs.values()) if kwargs else args:
         kind = type(x)
@@ -166,7 +166,7 @@ WRITING = {np.copyto, np.put, np.place, np.putmask, np.fill_diagonal, np.put_alo
 def written_while_tracing(function: Callable, args: tuple, kwargs: dict) -> bool:
     """Run `function`, which writes into its first argument, when all is known and the content may change now."""
     target = args[0] if args else None
-    if type(target) is not Tensor or not all(t.is_concrete() for t in tensors(args, kwargs)) or \
+    if not is_tensor(target) or not all(t.is_concrete() for t in tensors(args, kwargs)) or \
             not target.changes_now() or not target.writeable or target.storage.constant:
         return False
     function(*concretely(args), **concretely(kwargs))
@@ -176,7 +176,7 @@ def written_while_tracing(function: Callable, args: tuple, kwargs: dict) -> bool
 
 def tensors(*trees: object) -> Iterator[Tensor]:
     """The tensors in nested lists, tuples and dicts."""
-    return (x for x in leaves(trees) if type(x) is Tensor)
+    return (x for x in leaves(trees) if is_tensor(x))
 
 
 def has_tensors(*trees: object) -> bool:
@@ -186,7 +186,7 @@ def has_tensors(*trees: object) -> bool:
 
 def concretely(tree: Any) -> Any:
     """Tensors replaced by their known content."""
-    return mapped(tree, lambda x: x.known() if type(x) is Tensor else x)
+    return mapped(tree, lambda x: x.known() if is_tensor(x) else x)
 
 
 def of_concrete(result: Any, known: bool = False) -> Any:
@@ -216,4 +216,4 @@ def made_here(result: Any, *sources: Any) -> Any:
 
 def plain_arrays(tree: object) -> Iterator[np.ndarray]:
     """The arrays that are not traced, in nested lists, tuples and dicts."""
-    return (x for x in leaves(tree) if isinstance(x, np.ndarray) and type(x) is not Tensor)
+    return (x for x in leaves(tree) if isinstance(x, np.ndarray) and not is_tensor(x))

@@ -20,7 +20,7 @@ from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import python_type
-from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, stored
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.recording import recording
@@ -102,7 +102,7 @@ def put(tensor: Tensor, key: object, value: object) -> None:
         elif not is_basic(items):
             if (even := _evenly(tensor, items)) is not None:
                 return store(view_of(tensor, parse(tensor, even)), value)
-            if type(value) is Tensor and value.kind == PYTHON and tensor.dtype.kind in "iu":
+            if is_tensor(value) and value.kind == PYTHON and tensor.dtype.kind in "iu":
                 value = Tensor.of_value(stored(value, tensor.dtype), SCALAR)
             meaning.put_by_arrays(tensor, items, value)
         else:
@@ -120,7 +120,7 @@ def item(tensor: Tensor, key: tuple) -> Any:
         found = np.reshape(tensor, ())[()]
     else:
         found = np.ravel(tensor)[key[0]] if len(key) == 1 else tensor[key]
-    if type(found) is not Tensor:
+    if not is_tensor(found):
         return found.item()
     return meaning.as_python_number(found, python_type(found.dtype))
 
@@ -131,27 +131,27 @@ def store(target: Tensor, value: object) -> None:
     if getattr(type(value), "partial", False):
         meaning.store_dynamic(target, value)
         return
-    if type(value) is Tensor:
+    if is_tensor(value):
         if value.storage is target.storage and value.steps == target.steps:
             return      # `a[i] += v` stores back the view it has already written: nothing new
         if value.shape == target.shape and value.dtype == target.dtype and value.storage.data is None:
             target.assign(value.value())
             return
     source = value if isinstance(value, (bool, int, float, complex)) else wrap(value)
-    if type(source) is not Tensor and not isinstance(source, np.generic):
+    if not is_tensor(source) and not isinstance(source, np.generic):
         _check_number(source, target.dtype)
-    concrete = type(source) is not Tensor or source.is_concrete()
+    concrete = not is_tensor(source) or source.is_concrete()
     if concrete and target.changes_now():
-        target.numpy()[...] = source.numpy() if type(source) is Tensor else source
+        target.numpy()[...] = source.numpy() if is_tensor(source) else source
         target.changed()
         return
-    shape = source.shape if type(source) is Tensor else ()
+    shape = source.shape if is_tensor(source) else ()
     while len(shape) > target.ndim and shape[0] == 1:
         shape = shape[1:]
     if not st.broadcasts_to(shape, target.shape):
         raise ValueError(f"could not broadcast input array from shape {st.shape_text(source.shape)} into shape "
                          f"{st.shape_text(target.shape)}")
-    if type(source) is Tensor:
+    if is_tensor(source):
         new = ops.reshape(stored(source, target.dtype), shape)
     else:
         new = as_value(source, target.dtype)
@@ -168,7 +168,7 @@ def _check_number(value: object, dtype: np.dtype) -> None:
 
 def expand(tensor: Tensor | _Whole, key: object) -> list:
     """The key as one item per addressed dimension: the ellipsis spelled out as full slices around its marker."""
-    items = list(key) if isinstance(key, tuple) and type(key) is not Tensor else [key]
+    items = list(key) if isinstance(key, tuple) and not is_tensor(key) else [key]
     items = [_known(i) for i in items]
     used = sum(_consumes(i) for i in items)
     if used > tensor.ndim:
@@ -184,7 +184,7 @@ def expand(tensor: Tensor | _Whole, key: object) -> list:
 
 def _known(i: object) -> object:
     """Traced items whose value is known become plain; Python lists become arrays."""
-    if type(i) is Tensor:
+    if is_tensor(i):
         if i.is_concrete() and i.storage.data is not None:
             array = i.numpy()
             return array if array.ndim or i.kind == ARRAY else array[()].item()
@@ -209,7 +209,7 @@ def _index_array(items: object) -> np.ndarray:
 
 
 def _slice_bound(b: object) -> object:
-    if type(b) is Tensor:
+    if is_tensor(b):
         if b.is_concrete():
             return int(b.numpy())
         if b.shape or b.dtype.kind not in "iu":
@@ -228,13 +228,13 @@ def _consumes(i: object) -> int:
 
 
 def is_boolean(i: object) -> bool:
-    return isinstance(i, (bool, np.bool_)) if type(i) is not Tensor and not isinstance(i, np.ndarray) \
+    return isinstance(i, (bool, np.bool_)) if not is_tensor(i) and not isinstance(i, np.ndarray) \
         else i.dtype == bool
 
 
 def is_integer(i: object) -> bool:
     """An integer index, known or not (0-d integer arrays count)."""
-    if type(i) is Tensor or isinstance(i, np.ndarray):
+    if is_tensor(i) or isinstance(i, np.ndarray):
         return not i.shape and i.dtype.kind in "iu"
     return hasattr(i, "__index__") and not isinstance(i, (bool, np.bool_))
 
@@ -245,7 +245,7 @@ def is_basic(items: list) -> bool:
 
 def has_run_time_bounds(items: list) -> bool:
     """Whether some slice has a bound known only at run time."""
-    return any(isinstance(i, slice) and any(type(b) is Tensor for b in (i.start, i.stop, i.step)) for i in items)
+    return any(isinstance(i, slice) and any(is_tensor(b) for b in (i.start, i.stop, i.step)) for i in items)
 
 
 def _evenly(tensor: Tensor, items: list) -> list | None:
@@ -291,14 +291,14 @@ def parse(tensor: Tensor | _Whole, items: list) -> Basic:
             start, stop, step = i.indices(tensor.shape[axis])
             basic.add(start, len(range(start, stop, step)), step, keep=True)
         elif is_integer(i):
-            basic.copies |= isinstance(i, np.ndarray) or (type(i) is Tensor and i.kind == ARRAY)
+            basic.copies |= isinstance(i, np.ndarray) or (is_tensor(i) and i.kind == ARRAY)
             basic.add(position(i, tensor.shape[axis], axis), 1, 1, keep=False)
     return basic
 
 
 def position(i: object, extent: int, axis: int) -> int | ir.Value:
     """An index along a dimension of `extent`, counted from the start: an int, or a checked 0-d int64 value."""
-    if type(i) is not Tensor:
+    if not is_tensor(i):
         index = operator.index(i)
         if not -extent <= index < extent:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
@@ -414,7 +414,7 @@ class FlatIterator:
     def __getitem__(self, key: object) -> Any:
         flat = np.ravel(self.base)
         found = flat[key]
-        return found.copy() if type(found) is Tensor and found.kind == ARRAY else found
+        return found.copy() if is_tensor(found) and found.kind == ARRAY else found
 
     def __setitem__(self, key: object, value: object) -> None:
         strides = st.reshaped_strides(self.base.shape, self.base.strides_, (self.base.size,))

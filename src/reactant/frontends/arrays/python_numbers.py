@@ -20,7 +20,7 @@ from reactant.frontends.arrays import python_overflow
 from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.elementwise import loop
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, python_type
-from reactant.frontends.arrays.tensor import COMPARISONS, PYTHON, Tensor, python_number
+from reactant.frontends.arrays.tensor import COMPARISONS, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 
@@ -31,7 +31,7 @@ _BITWISE = {np.bitwise_and, np.bitwise_or, np.bitwise_xor}
 
 def is_python(x: object) -> bool:
     """A Python number, known now or at run time."""
-    return x.kind == PYTHON if type(x) is Tensor else (isinstance(x, (bool, int, float, complex))
+    return x.kind == PYTHON if is_tensor(x) else (isinstance(x, (bool, int, float, complex))
                                                        and not isinstance(x, np.generic))
 
 
@@ -40,13 +40,13 @@ def both_python(x: object, y: object) -> bool:
 
 
 def _type(x: object) -> type:
-    if type(x) is Tensor:
+    if is_tensor(x):
         return python_type(x.dtype)
     return next(kind for kind in _RANK if isinstance(x, kind))      # members of `IntEnum` are numbers, too
 
 
 def _value(x: object, dtype: np.dtype) -> ir.Value:
-    return cast(x.value(), dtype) if type(x) is Tensor else ops.constant(x, dtype)
+    return cast(x.value(), dtype) if is_tensor(x) else ops.constant(x, dtype)
 
 
 def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:
@@ -57,8 +57,8 @@ def _result_type(ufunc: np.ufunc, x: object, y: object) -> type:
         widest = int
     if ufunc is np.divide and widest is int:
         return float
-    if ufunc is np.power and widest is int and not (type(y) is not Tensor and y >= 0):
-        if type(y) is not Tensor or (y.interval and y.interval[1] < 0):
+    if ufunc is np.power and widest is int and not (not is_tensor(y) and y >= 0):
+        if not is_tensor(y) or (y.interval and y.interval[1] < 0):
             return float
     return widest
 
@@ -103,9 +103,9 @@ def _with_wide(ufunc: np.ufunc, x: Any, y: Any) -> Any:
     """A run-time integer and one, known now, of more than 64 bits."""
     if ufunc in COMPARISONS.values():
         return _decided(ufunc, *(bounds(v) or python_overflow.ALL for v in (x, y)))
-    if type(y) is Tensor and ufunc is np.bitwise_and:
+    if is_tensor(y) and ufunc is np.bitwise_and:
         x, y = y, x
-    if type(y) is Tensor:
+    if is_tensor(y):
         raise OverflowError(python_overflow.ADVICE)
     narrow = python_overflow.narrowed(ufunc, _value(x, PYTHON_DTYPES[int]), y)
     return x if narrow is None else binary(ufunc, x, narrow)
@@ -158,7 +158,7 @@ def _remainder(m: ir.Value) -> Callable[[ir.Value], ir.Value]:
 
 
 def _check_divisor(ufunc: np.ufunc, divisor: object) -> None:
-    if type(divisor) is not Tensor:
+    if not is_tensor(divisor):
         if divisor == 0:
             raise ZeroDivisionError("division by zero")
         return
@@ -173,7 +173,7 @@ def _check_power(x: Any, y: Any, kind: type) -> None:
     """Require what keeps the result's type: see the module. Nothing is checked that is known to hold."""
     if kind is complex:
         return
-    low = found[0] if (found := bounds(y)) else y if isinstance(y, float) and type(y) is not Tensor else None
+    low = found[0] if (found := bounds(y)) else y if isinstance(y, float) and not is_tensor(y) else None
     trace = current_trace()
     if kind is int:
         if low is None or low < 0:
@@ -186,8 +186,8 @@ def _check_power(x: Any, y: Any, kind: type) -> None:
     if low is None or low < 0:
         ok = ops.or_(ops.compare(base, 0, "NE"), ops.compare(exponent, 0, "GE"))
         trace.check(ok, lambda: ZeroDivisionError("0.0 cannot be raised to a negative power"))
-    whole = _type(y) is not float or (type(y) is not Tensor and y == int(y))
-    if not whole and not (type(x) is not Tensor and x >= 0):
+    whole = _type(y) is not float or (not is_tensor(y) and y == int(y))
+    if not whole and not (not is_tensor(x) and x >= 0):
         fits = ops.compare(exponent, ops.round_nearest_even(exponent), "EQ")
         negative = ops.and_(ops.compare(base, 0, "LT"), ops.is_finite(base))
         trace.check(ops.or_(ops.not_(negative), fits), lambda: ReactantError(
@@ -198,7 +198,7 @@ def _check_power(x: Any, y: Any, kind: type) -> None:
 
 def bounds(x: object) -> tuple[int, int] | None:
     """Known inclusive bounds of an integer."""
-    if type(x) is Tensor:
+    if is_tensor(x):
         return (0, 1) if x.interval is None and x.dtype == bool else x.interval
     return (int(x), int(x)) if isinstance(x, (int, np.integer)) else None
 
@@ -248,4 +248,4 @@ def _interval(ufunc: np.ufunc, x: object, y: object) -> tuple[int, int] | None:
 
 def to_python(result: Any) -> Any:
     """A scalar as a number of Python's."""
-    return Tensor.of_value(result.value(), PYTHON) if type(result) is Tensor else result.item()
+    return Tensor.of_value(result.value(), PYTHON) if is_tensor(result) else result.item()

@@ -380,7 +380,7 @@ def bind_directly(cells: Iterable[CellType]) -> None:
     """Variables whose names may be one memory only get arrays that are that memory."""
     for cell in cells:
         tensor = content_of(cell)
-        if type(tensor) is Tensor and type(tensor.storage) is ChosenStorage and len(tensor.storage.options) == 1 \
+        if is_tensor(tensor) and type(tensor.storage) is ChosenStorage and len(tensor.storage.options) == 1 \
                 and type(tensor.storage.first) is Storage:
             tensor.storage = tensor.storage.first
 
@@ -471,7 +471,7 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
         return True     # `view.base is array`
     trace, roots = current_trace(), roots_of(a.storage) | roots_of(b.storage)
     carried = {o.storage for loop in trace.loops for c in loop.carried.values() for o in c.objects
-               if type(o) is Tensor and o.kind == ARRAY}
+               if is_tensor(o) and o.kind == ARRAY}
     new = [all(r.region is trace.region and r not in carried for r in roots_of(t.storage)) for t in (a, b)]
     known = roots.isdisjoint(carried) or any(new)
     apart = new[0] != new[1] and not any(isinstance(r, GuardedStorage) for r in roots)     # which may be any they watch
@@ -492,7 +492,7 @@ def are_one_array(a: Tensor, b: Tensor) -> ir.Value | bool:
 def _has_equal_views(storage: Storage, *asked: Tensor) -> bool:
     """Whether several tensors show all of a memory."""
     heap = Heap().look(*((Root("computed"), tensor) for tensor in asked))
-    return not heap.complete or sum(type(x) is Tensor and not x.steps for x in heap.holders(storage)) > 1
+    return not heap.complete or sum(is_tensor(x) and not x.steps for x in heap.holders(storage)) > 1
 
 
 def as_storage(tensor: Tensor) -> Storage:
@@ -512,8 +512,8 @@ def look(cells: Iterable[CellType] = ()) -> Heap:
 def begun_with() -> list[tuple[Root, Tensor]]:
     """The arrays that the loops and branches around began with: these refer to them, too."""
     trace = current_trace()
-    held = [x for before, _ in trace.around for x in before.values() if type(x) is Tensor]
-    held += [x for loop in trace.loops for c in loop.carried.values() for x in c.objects if type(x) is Tensor]
+    held = [x for before, _ in trace.around for x in before.values() if is_tensor(x)]
+    held += [x for loop in trace.loops for c in loop.carried.values() for x in c.objects if is_tensor(x)]
     return [(Root("record"), x) for x in held]
 
 
@@ -565,7 +565,7 @@ def reachable(roots: list[Any], everywhere: bool = False,
     waiting: list[tuple[Any, int]] = [(root, depth) for root in reversed(roots)]
     while waiting:      # see `reachable_storages`
         x, depth = waiting.pop()
-        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or type(x) is Tensor \
+        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or is_tensor(x) \
                 or hasattr(type(x), "ag__internal"):
             continue
         times[id(x)] = times.get(id(x), 0) + 1

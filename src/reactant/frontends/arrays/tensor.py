@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -41,6 +41,9 @@ from reactant.frontends.session.trace import Trace, current_trace
 from reactant.frontends.source import source_map
 from reactant.ir import ops, rounding
 from reactant.ir.types import Shape, shape_and_dtype, supported
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 TRACED_TEXT = "<traced "
 """What the text of a traced value starts with."""
@@ -471,7 +474,7 @@ class Tensor(Sized):
 
     def conjugate(self, out: object = None) -> Any:
         found = np.conjugate(self, out=out)
-        return found if self.kind != PYTHON or type(found) is not Tensor else python_number(found.value())
+        return found if self.kind != PYTHON or not is_tensor(found) else python_number(found.value())
 
     conj = conjugate
 
@@ -491,7 +494,7 @@ class Tensor(Sized):
 
     def is_integer(self) -> Any:
         found = np.floor(self) == self
-        return python_number(found.value()) if type(found) is Tensor and found.kind != ARRAY else found
+        return python_number(found.value()) if is_tensor(found) and found.kind != ARRAY else found
 
     @property
     def device(self) -> str:
@@ -585,7 +588,7 @@ _OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple
 
 def is_operand(x: object) -> bool:
     """Whether an operator may combine `x` with a tensor (else Python tries the other side's method)."""
-    return type(x) is Tensor or not getattr(type(x), "partial", False) and (
+    return is_tensor(x) or not getattr(type(x), "partial", False) and (
         isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__"))
 
 
@@ -628,7 +631,7 @@ def _power(self: Tensor, other: object) -> Any:
     if type(other) is int and other == 2 and self.kind == ARRAY and self.dtype.kind == "b":
         return np.square(self)
     found = _plain_power(self, other)
-    if type(found) is Tensor and self.kind != ARRAY and found.dtype.kind == "f" and not found.is_concrete() \
+    if is_tensor(found) and self.kind != ARRAY and found.dtype.kind == "f" and not found.is_concrete() \
             and _is_half(other):
         base = cast(self.value(), found.dtype)
         return Tensor.of_value(ops.power(base, ops.splat(0.5, base)), found.kind)
@@ -636,7 +639,7 @@ def _power(self: Tensor, other: object) -> Any:
 
 
 def _is_half(exponent: object) -> bool:
-    if type(exponent) is Tensor:
+    if is_tensor(exponent):
         return exponent.kind != ARRAY and exponent.is_concrete() and exponent.dtype.kind == "f" \
             and bool(exponent.numpy() == 0.5)
     return isinstance(exponent, float | np.floating) and bool(exponent == 0.5)
@@ -659,7 +662,7 @@ Tensor.__ceil__ = lambda self: np.ceil(self)
 
 # ---- conversions into tensors ----------------------------------------------------------------------------------
 
-def is_tensor(x: object) -> bool:
+def is_tensor(x: object) -> TypeIs[Tensor]:
     """Whether `x` is a traced array (isinstance would ask what it stands for)."""
     return type(x) is Tensor
 
@@ -687,7 +690,7 @@ def _is_sequence(x: object) -> bool:
 def wrap(x: object) -> Tensor:
     """Anything array-like as a tensor: tensors as they are, ndarrays from outside as constants, numbers, (nested)
     lists. Python numbers become PYTHON tensors."""
-    if type(x) is Tensor:
+    if is_tensor(x):
         return x
     if type(x) in PYTHON_DTYPES:
         array = np.asarray(x, PYTHON_DTYPES[type(x)])

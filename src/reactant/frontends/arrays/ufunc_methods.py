@@ -19,7 +19,7 @@ from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.elementwise import checked, is_nan, loop
 from reactant.frontends.arrays.implements import concretely, of_concrete, tensors, written_while_tracing
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
@@ -137,7 +137,7 @@ def deliver(value: ir.Value, out: Tensor | None = None, strides: Shape | None = 
     out = out[0] if isinstance(out, tuple) else out
     if out is None:
         return Tensor.of_value(value, ARRAY if shape_of(value) else SCALAR, strides=strides)
-    if type(out) is not Tensor:
+    if not is_tensor(out):
         raise ConstantWriteError("the array given as out=")
     if out.shape != shape_of(value):
         raise ValueError(f"output parameter for reduction operation {name} has shape {out.shape}, but the result has "
@@ -226,7 +226,7 @@ def _reduction(ufunc: np.ufunc, shape: Shape, operand: np.dtype, strides: Shape,
 
 
 def _unwrapped(number: object) -> object:
-    return number if isinstance(number, (bool, int, float, complex)) or type(number) is Tensor else wrap(number)
+    return number if isinstance(number, (bool, int, float, complex)) or is_tensor(number) else wrap(number)
 
 
 def _mask(where: object, shape: Shape) -> ir.Value:
@@ -459,7 +459,7 @@ def outer(ufunc: np.ufunc, x: object, y: object, **kwargs: object) -> Any:
         raise ValueError("outer product only supported for binary functions")
     if ufunc.signature is not None:
         raise TypeError(f"method outer is not allowed in ufunc with non-trivial signature {ufunc.signature}")
-    a, b = (v if type(v) is Tensor else wrap(v) for v in (x, y))
+    a, b = (v if is_tensor(v) else wrap(v) for v in (x, y))
     if b.ndim and a.ndim:
         a = np.reshape(a, (*a.shape, *(1,) * b.ndim))
     return ufunc(a, b, **kwargs)
@@ -471,7 +471,7 @@ def at(ufunc: np.ufunc, array: Tensor, indices: object, *operand: object) -> Non
     """`ufunc.at(a, indices, b)`: unbuffered in-place; an element indexed twice is updated twice."""
     if ufunc.nin > 2 or ufunc.nout != 1 or ufunc.signature is not None:
         raise TypeError("only unary and binary ufuncs with one result can be used with .at")
-    if type(array) is not Tensor:
+    if not is_tensor(array):
         raise ConstantWriteError("the first argument of ufunc.at")
     array.require_writeable()
     if len(operand) != ufunc.nin - 1:

@@ -19,7 +19,7 @@ from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.elementwise import checked, loop
 from reactant.frontends.arrays.implements import concretely, of_concrete
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, loop_dtypes
-from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.source import source_map
 from reactant.ir import ops
@@ -33,7 +33,7 @@ _NUMBERS = (bool, int, float, complex)
 
 def as_value(x: object, dtype: np.dtype) -> ir.Value:
     """An operand as a value of `dtype` (numbers become 0-d constants)."""
-    if type(x) is Tensor:
+    if is_tensor(x):
         return x.value() if x.dtype == dtype else cast(x.value(), dtype)
     if isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic):
         return ops.constant(_number(x, dtype), dtype)
@@ -62,7 +62,7 @@ def _number(x: Any, dtype: np.dtype) -> Any:
 
 def weak_type(x: object) -> object:
     """What promotion sees of an operand: dtype, or the type of a Python number."""
-    if type(x) is Tensor:
+    if is_tensor(x):
         return x.weak_type()
     if isinstance(x, np.generic):
         return x.dtype
@@ -73,12 +73,12 @@ def weak_type(x: object) -> object:
 
 def result_kind(operands: list) -> str:
     """SCALAR when every operand is 0-d (NumPy returns a scalar then), else ARRAY."""
-    return SCALAR if all(np.ndim(x) == 0 if type(x) is not Tensor else not x.shape for x in operands) else ARRAY
+    return SCALAR if all(np.ndim(x) == 0 if not is_tensor(x) else not x.shape for x in operands) else ARRAY
 
 
 def result_strides(operands: Sequence, shape: Shape) -> Shape | None:
     """Layout of an elementwise result: NumPy keeps the order of the operands ("K"). None means row-major."""
-    return _strides_after(tuple((t.shape, t.strides_) for t in operands if type(t) is Tensor), shape)
+    return _strides_after(tuple((t.shape, t.strides_) for t in operands if is_tensor(t)), shape)
 
 
 def _strides_after(layouts: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Shape | None:
@@ -120,7 +120,7 @@ Facts = tuple[Shape, Any, Shape]
 
 
 def _facts(x: object) -> Facts:
-    if type(x) is Tensor:
+    if is_tensor(x):
         return x.shape, x.weak_type() if x.kind == PYTHON else x.dtype, x.strides_
     return (), weak_type(x), ()
 
@@ -158,7 +158,7 @@ def call(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any:
 def binary(ufunc: np.ufunc, x: object, y: object) -> Any:
     """An operator: Python numbers on both sides follow Python's rules, everything else NumPy's."""
     with source_map.location():
-        if (type(x) is not Tensor or x.kind == PYTHON) and (type(y) is not Tensor or y.kind == PYTHON) \
+        if (not is_tensor(x) or x.kind == PYTHON) and (not is_tensor(y) or y.kind == PYTHON) \
                 and python_numbers.both_python(x, y):
             return python_numbers.binary(ufunc, x, y)
         return _call(ufunc, (x, y), {})
@@ -187,7 +187,7 @@ def in_place(ufunc: np.ufunc, target: Tensor, x: object) -> Tensor:
     if target.is_concrete() or ufunc.signature is not None:
         return call(ufunc, "__call__", (target, x), {"out": (target,)})
     with source_map.location():
-        operands = [target, x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x)]
+        operands = [target, x if is_tensor(x) or isinstance(x, _NUMBERS) else wrap(x)]
         form = _form(ufunc, tuple(map(_facts, operands)), (target.dtype,))
         return _finish(_run_loop(ufunc, form, operands)[0], target, True, form.kind, form.strides)
 
@@ -210,7 +210,7 @@ def _require_call(ufunc: np.ufunc, given: int, kwargs: dict) -> None:
 
 def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
     if not kwargs and ufunc.signature is None and len(inputs) == ufunc.nin:
-        return _computed(ufunc, [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x)
+        return _computed(ufunc, [x if is_tensor(x) or isinstance(x, _NUMBERS) else wrap(x)
                                  for x in inputs])
     _require_call(ufunc, len(inputs), kwargs)
     kwargs = dict(kwargs)
@@ -227,7 +227,7 @@ def _call(ufunc: np.ufunc, inputs: tuple, kwargs: dict) -> Any:
                                hint="Leave it out, and use .astype.", code="argument-not-supported")
     if ufunc.signature is not None:
         return _generalised(ufunc, inputs, outs, kwargs, casting, dtype)
-    operands = [x if type(x) is Tensor or isinstance(x, _NUMBERS) else wrap(x) for x in inputs]
+    operands = [x if is_tensor(x) or isinstance(x, _NUMBERS) else wrap(x) for x in inputs]
     if all(o is None for o in outs) and where is True:
         return _computed(ufunc, operands, casting, dtype)
     if _known_in_place(operands, outs, where):
@@ -245,7 +245,7 @@ def _computed(ufunc: np.ufunc, operands: list, casting: str = "same_kind", dtype
     """A call that makes new arrays: no `out=`, no `where=`."""
     if not _any_traced(operands):
         return of_concrete(ufunc(*concretely(operands), casting=casting, dtype=dtype),
-                           any(t.size > st.CONCRETE_ELEMENTS for t in operands if type(t) is Tensor))
+                           any(t.size > st.CONCRETE_ELEMENTS for t in operands if is_tensor(t)))
     form = _form(ufunc, tuple(map(_facts, operands)), None, casting, None if dtype is None else np.dtype(dtype))
     values = _run_loop(ufunc, form, operands)
     if len(values) == 1:
@@ -257,7 +257,7 @@ def _computed(ufunc: np.ufunc, operands: list, casting: str = "same_kind", dtype
 def _any_traced(operands: list) -> bool:
     """Whether the content of one of the tensors is not known."""
     for x in operands:
-        if type(x) is Tensor and not x.is_concrete():
+        if is_tensor(x) and not x.is_concrete():
             return True
     return False
 
@@ -265,8 +265,8 @@ def _any_traced(operands: list) -> bool:
 def _known_in_place(operands: list, outs: tuple, where: object) -> bool:
     """Whether everything is known, and the outputs may be written while tracing. (What `where` leaves out of a new
     array is 0 here, and whatever there was in NumPy's.)"""
-    return all((where is True if o is None else type(o) is Tensor and o.changes_now() and not o.storage.constant)
-               for o in outs) and all(t.is_concrete() for t in (*operands, where) if type(t) is Tensor)
+    return all((where is True if o is None else is_tensor(o) and o.changes_now() and not o.storage.constant)
+               for o in outs) and all(t.is_concrete() for t in (*operands, where) if is_tensor(t))
 
 
 def _write_known(ufunc: np.ufunc, operands: list, outs: tuple, options: dict) -> Any:
@@ -288,7 +288,7 @@ def _run_loop(ufunc: np.ufunc, form: Form, operands: list) -> list[ir.Value]:
     if form.compares:
         if (beyond := _compared_beyond(ufunc, operands, dtypes[0])) is not None:
             return [ops.constant(beyond, bool, shape)]
-        if any(type(x) is Tensor and x.kind == PYTHON and x.dtype != bool and not all(
+        if any(is_tensor(x) and x.kind == PYTHON and x.dtype != bool and not all(
                 python_overflow.within(x.interval, x.value(), dtypes[0])) for x in operands):
             return [_compared_widely(ufunc, form, operands)]
     values = [_spread(x, d, shape) for x, d in zip(operands, dtypes, strict=False)]
@@ -305,7 +305,7 @@ def _run_loop(ufunc: np.ufunc, form: Form, operands: list) -> list[ir.Value]:
 
 def _spread(x: object, dtype: np.dtype, shape: Shape) -> ir.Value:
     """An operand as a value of this dtype and shape."""
-    if type(x) is Tensor:
+    if is_tensor(x):
         value = x.value()
         if x.dtype is not dtype:
             if x.kind == PYTHON and dtype.kind in "iu":
@@ -334,7 +334,7 @@ def _compared_widely(ufunc: np.ufunc, form: Form, operands: list) -> ir.Value:
         return form.loop(values, (wide, wide, form.dtypes[-1]))
     below, values = [], []
     for x in operands:      # a negative one is below all
-        python = type(x) is Tensor and x.kind == PYTHON
+        python = is_tensor(x) and x.kind == PYTHON
         below.append(ops.compare(x.value(), 0, "LT") if python else None)
         values.append(st.broadcast(cast(x.value(), np.uint64), form.shape) if python else
                       _spread(x, form.dtypes[0], form.shape))
@@ -352,7 +352,7 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
             mask = st.broadcast(as_value(where, np.dtype(bool)), shape_of(result))
             result = ops.select(mask, result, 0)     # NumPy leaves these elements undefined
         return Tensor.of_value(result, kind, strides=strides)
-    if type(out) is not Tensor:
+    if not is_tensor(out):
         raise ConstantWriteError("the array given as out=")
     if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
         raise ValueError(f"non-broadcastable output operand with shape {st.shape_text(out.shape)} doesn't match the "

@@ -22,7 +22,7 @@ from reactant.frontends.arrays.storage_aliasing import (
     has_dynamic_steps,
     reachable,
 )
-from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import container_aliasing, element_copies, mutation_log, program_errors
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.branch_arrays import BranchArrays, Maker
@@ -137,7 +137,7 @@ def contents_tree(held: Any) -> Tree:
 
 def holds_from(held: Any, regions: tuple[Region | None, ...]) -> bool:
     """Whether the content of an object is, in part, arrays of these regions."""
-    return any(type(x) is Tensor and x.storage.region in regions
+    return any(is_tensor(x) and x.storage.region in regions
                for x in (held.values() if isinstance(held, dict) else held))
 
 

@@ -12,7 +12,7 @@ from dataclasses import field
 from types import CellType, FunctionType
 from typing import Any
 
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import is_tensor
 from reactant.frontends.session.recording import depth, recorders
 from reactant.support.attributes import attributes, slots
 from reactant.support.records import dataclass
@@ -104,7 +104,7 @@ def watched() -> Iterator[Recorder]:
 
 def mutable(x: Any) -> bool:
     """Whether changes inside `x` are recorded."""
-    return not isinstance(x, type) and type(x) is not Tensor and (
+    return not isinstance(x, type) and not is_tensor(x) and (
         isinstance(x, (*_LISTS, _DICTS, _SETS, CellType, GlobalVariable)) or _has_attributes(x))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, is_tensor, python_number
 from reactant.frontends.session import calls
 from reactant.frontends.source import conversion
 from reactant.frontends.source.operators import ARITHMETIC, ag__
@@ -76,14 +76,14 @@ def _chosen(test: Any, then: Callable[[], Any], otherwise: Any) -> Any:
     other = otherwise if callable(otherwise) else lambda: otherwise
     if not is_tensor(test):
         return then() if test else other()
-    values = [v.value() if type(v) is Tensor else ops.constant(bool(v)) for v in (then(), other())]
+    values = [v.value() if is_tensor(v) else ops.constant(bool(v)) for v in (then(), other())]
     return python_number(ops.select(test.value(), *values))
 
 
 def repeated(left: Any, right: Any) -> Any:
     """`items * times`, where it is known only at run time how many times; None for other products."""
-    items, times = (left, right) if type(right) is Tensor else (right, left)
-    if type(items) not in (list, tuple) or type(times) is not Tensor or times.kind == ARRAY or times.is_concrete():
+    items, times = (left, right) if is_tensor(right) else (right, left)
+    if type(items) not in (list, tuple) or not is_tensor(times) or times.kind == ARRAY or times.is_concrete():
         return None
     if times.dtype.kind not in "iu" and not (times.dtype.kind == "b" and times.kind == PYTHON):
         raise TypeError(f"can't multiply sequence by non-int of type '{times.__class__.__name__}'")

@@ -29,7 +29,7 @@ class SizedKey:
     def made(self, children: list[Any]) -> Bounded:
         frame, *rest = children
         parts = iter(rest)
-        return Bounded(frame if type(frame) is Tensor else wrap(frame),
+        return Bounded(frame if is_tensor(frame) else wrap(frame),
                        [_extent(kind, [next(parts) for _ in range(PARTS[kind])]) for kind in self.extents])
 
     def joint(self, a: Tree, b: Tree) -> tuple[Node, Node] | None:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.tensor import PYTHON, Tensor, check_dtype
+from reactant.frontends.arrays.tensor import PYTHON, Tensor, check_dtype, is_tensor
 from reactant.frontends.jax.importing import lower_call
 from reactant.frontends.jax.jax_arguments import Settings, settings_of
 from reactant.frontends.jax.refusals import CannotImport, NotImported
@@ -44,8 +44,8 @@ def call_in_trace(function: Callable, args: tuple, kwargs: dict) -> Any:
     leaves, tree = jax.tree_util.tree_flatten((
         [None if i in static else a for i, a in enumerate(args)],
         {n: a for n, a in kwargs.items() if n not in settings.static_argnames}))
-    numbers = [i for i, leaf in enumerate(leaves) if type(leaf) is Tensor]
-    known = [None if type(leaf) is Tensor else _constant(leaf) for leaf in leaves]
+    numbers = [i for i, leaf in enumerate(leaves) if is_tensor(leaf)]
+    known = [None if is_tensor(leaf) else _constant(leaf) for leaf in leaves]
     shapes = [_abstract(leaves[i]) for i in numbers]
     name = getattr(function, "__name__", "function")
     structure, beside = None, []

@@ -18,7 +18,7 @@ from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import store
 from reactant.frontends.arrays.promotion import loop_dtypes, python_type
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
@@ -144,7 +144,7 @@ def finish(value: ir.Value, out: object = None) -> Tensor:
     if out is None:
         return made
     out = out[0] if isinstance(out, tuple) else out
-    if type(out) is not Tensor or out.shape != made.shape or out.dtype != made.dtype:
+    if not is_tensor(out) or out.shape != made.shape or out.dtype != made.dtype:
         raise ValueError("output array is not acceptable (must have the right datatype, number of dimensions, and be "
                          "a C-Array)")
     store(out, made)

@@ -13,7 +13,7 @@ from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import store
 from reactant.frontends.arrays.promotion import result_type
-from reactant.frontends.arrays.tensor import ARRAY, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy.contraction import finish, product, sum_over
 from reactant.ir import ops
@@ -174,7 +174,7 @@ def _contract(values: list[ir.Value], lists: list[list], result: list, order: li
 @implements(np.einsum_path)
 def einsum_path(*operands: object, optimize: object = "greedy", einsum_call: bool = False) -> Any:
     """NumPy's own answer: only shapes matter."""
-    shapes = [np.broadcast_to(np.float64(0), o.shape) if type(o) is Tensor else o for o in operands]
+    shapes = [np.broadcast_to(np.float64(0), o.shape) if is_tensor(o) else o for o in operands]
     return np.einsum_path(*shapes, optimize=optimize)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.implements import implements
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.ir import ops
 from reactant.ir.types import Shape, dtype_of, real_dtype, shape_of, size
@@ -209,8 +209,8 @@ for _name, _kind in (("fft", "FFT"), ("ifft", "IFFT"), ("rfft", "RFFT"), ("irfft
 
 def _frequencies(function: Callable) -> Callable:
     def frequencies(n: int, d: object = 1.0, device: object = None) -> Tensor:
-        if type(d) is not Tensor or d.is_concrete():
-            return Tensor.of_array(function(operator.index(n), d.numpy()[()] if type(d) is Tensor else d))
+        if not is_tensor(d) or d.is_concrete():
+            return Tensor.of_array(function(operator.index(n), d.numpy()[()] if is_tensor(d) else d))
         counts = np.round(function(n) * n)     # exact: the integers NumPy divides by n d
         return Tensor.of_array(counts) * (1.0 / (n * d))
     frequencies.__name__, frequencies.__doc__ = function.__name__, f"As `numpy.fft.{function.__name__}`."

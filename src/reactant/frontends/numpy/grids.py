@@ -14,7 +14,7 @@ from reactant.frontends.arrays.dynamic.bounded import is_partial
 from reactant.frontends.arrays.dynamic.run_time_shapes import sized
 from reactant.frontends.arrays.implements import concretely, implements, name_of, of_concrete, tensors
 from reactant.frontends.arrays.promotion import result_type
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.frontends.numpy.selection import written
 from reactant.frontends.session.calls import following
@@ -171,7 +171,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         if a.dtype == bool:
             a = np.nonzero(a)[0]
-        if type(a) is Tensor and not a.size:
+        if is_tensor(a) and not a.size:
             a = a.astype(np.intp)
         made.append(a[(None,) * d + (slice(None),) + (None,) * (len(args) - d - 1)])
     return tuple(made)

@@ -14,7 +14,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.implements import implements
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast
 from reactant.frontends.numpy.sorting import gather_flat, keys_of, search
 from reactant.frontends.session.trace import current_trace
@@ -93,7 +93,7 @@ def _bin_count(bins: object) -> int | None:
     if isinstance(bins, str):
         raise UnsupportedError(f"numpy.histogram: bins={bins!r} makes the number of bins depend on the data.",
                                hint="Pass their number.", code="size-decided-at-run-time")
-    if np.ndim(bins) if type(bins) is not Tensor else bins.ndim:
+    if np.ndim(bins) if not is_tensor(bins) else bins.ndim:
         return None
     try:
         count = bins.__index__()
@@ -115,11 +115,11 @@ def _known_range(limits: Sequence[Any]) -> tuple[Any, Any]:
 
 def _equal_edges(a: Tensor, count: int, limits: Any) -> Tensor:
     """`count + 1` edges from the first to the last of `limits` (or of the data)."""
-    if limits is not None and any(type(x) is Tensor and not x.is_concrete() for x in limits):
+    if limits is not None and any(is_tensor(x) and not x.is_concrete() for x in limits):
         first, last = (wrap(x) for x in limits)
         return _spaced(a, first, last, count)
     if limits is not None or a.size == 0:
-        numbers = (0, 1) if limits is None else tuple(x.numpy()[()] if type(x) is Tensor else x for x in limits)
+        numbers = (0, 1) if limits is None else tuple(x.numpy()[()] if is_tensor(x) else x for x in limits)
         first, last = _known_range(numbers)
         edges = np.linspace(first, last, count + 1, dtype=_edge_dtype(first, last, a.dtype))
         if (edges[:-1] >= edges[1:]).any():
@@ -243,7 +243,7 @@ def histogram(a: object, bins: object = 10, range: Any = None, density: object =
 
 def _samples(sample: object) -> list[Tensor]:
     """The coordinates as one vector per dimension: columns of an (N, D) array, or a sequence of D vectors."""
-    if type(sample) is Tensor or isinstance(sample, np.ndarray):
+    if is_tensor(sample) or isinstance(sample, np.ndarray):
         rows = wrap(sample)
         rows = rows if rows.ndim == 2 else np.reshape(rows, (-1, 1))
         return [rows[:, d] for d in range(rows.shape[1])]

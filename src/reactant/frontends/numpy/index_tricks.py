@@ -9,7 +9,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.dynamic.bounded import is_partial
 from reactant.frontends.arrays.implements import has_tensors, made_here
 from reactant.frontends.arrays.promotion import result_type
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import weak_type
 
 _JOINING = type(np.r_).__mro__[1]
@@ -29,7 +29,7 @@ def get(container: Any, key: Any) -> Any:
 
 
 def _in_slices(key: Any) -> bool:
-    return any(type(b) is Tensor for k in (key if type(key) is tuple else (key,)) if isinstance(k, slice)
+    return any(is_tensor(b) for k in (key if type(key) is tuple else (key,)) if isinstance(k, slice)
                for b in (k.start, k.stop, k.step))
 
 
@@ -38,10 +38,10 @@ def _range(s: slice) -> Tensor:
     start = 0 if s.start is None else s.start
     if isinstance(s.step, complex):
         return wrap(np.linspace(start, s.stop, int(abs(s.step))))
-    if any(type(b) is Tensor and not b.is_concrete() for b in (start, s.stop, s.step)):
+    if any(is_tensor(b) and not b.is_concrete() for b in (start, s.stop, s.step)):
         raise UnsupportedError("A range between numbers known only at run time has a size known only at run time.",
                                hint="Give the number of points: start:stop:20j.", code="size-decided-at-run-time")
-    return wrap(np.arange(*(b.numpy()[()] if type(b) is Tensor else b for b in (start, s.stop, s.step or 1))))
+    return wrap(np.arange(*(b.numpy()[()] if is_tensor(b) else b for b in (start, s.stop, s.step or 1))))
 
 
 def _joined(container: Any, key: Any) -> Any:

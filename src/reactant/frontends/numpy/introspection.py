@@ -10,7 +10,7 @@ from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.creation import array_of, as_tensor, asarray, empty
 from reactant.frontends.arrays.implements import has_tensors, implements
 from reactant.frontends.arrays.promotion import result_type as promoted
-from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, check_dtype, wrap
+from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, check_dtype, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.frontends.control.iteration import EnumeratedItems
 from reactant.frontends.session.trace import current_trace
@@ -21,7 +21,7 @@ from reactant.ir.types import shape_of
 
 @implements(np.result_type)
 def result_type(*arrays_and_dtypes: object) -> np.dtype:
-    return promoted(tuple(weak_type(x) if type(x) is Tensor else _known_type(x) for x in arrays_and_dtypes))
+    return promoted(tuple(weak_type(x) if is_tensor(x) else _known_type(x) for x in arrays_and_dtypes))
 
 
 def _known_type(x: object) -> object:
@@ -32,7 +32,7 @@ def _known_type(x: object) -> object:
 
 @implements(np.can_cast)
 def can_cast(from_: object, to: object, casting: str = "safe") -> bool:
-    return np.can_cast(from_.dtype if type(from_) is Tensor else from_, to, casting)
+    return np.can_cast(from_.dtype if is_tensor(from_) else from_, to, casting)
 
 
 @implements(np.common_type)
@@ -48,7 +48,7 @@ def isfortran(a: object) -> bool:
 @implements(np.may_share_memory)
 def may_share_memory(a: object, b: object, /, max_work: object = None) -> bool:
     """Whether both are views of one array (NumPy compares the bounds of the memory, which may tell them apart)."""
-    return type(a) is Tensor and type(b) is Tensor and a.storage is b.storage and a.kind == b.kind == ARRAY
+    return is_tensor(a) and is_tensor(b) and a.storage is b.storage and a.kind == b.kind == ARRAY
 
 
 # ---- conversions -----------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def asarray_chkfinite(a: object, dtype: object = None, order: object = None) -> 
     made = as_tensor(a, dtype)
     if made.dtype.kind in "fc":
         finite = np.isfinite(made)
-        if type(finite) is Tensor and not finite.is_concrete():
+        if is_tensor(finite) and not finite.is_concrete():
             ok = ops.reduce(finite.value(), True, range(finite.ndim), "and")
             current_trace().check(ok, lambda: ValueError("array must not contain infs or NaNs"))
         elif not np.all(made.numpy() == made.numpy()) or np.any(np.isinf(made.numpy())):

@@ -14,7 +14,7 @@ from reactant.frontends.arrays.implements import implements, refuse
 from reactant.frontends.arrays.indexing import store
 from reactant.frontends.arrays.promotion import result_type
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.ir import ops
 from reactant.ir.types import shape_of
@@ -22,14 +22,14 @@ from reactant.ir.types import shape_of
 
 def members(sequence: object) -> list[Tensor]:
     """The members of a sequence of arrays (an array stands for its rows)."""
-    if type(sequence) is Tensor or isinstance(sequence, np.ndarray):
+    if is_tensor(sequence) or isinstance(sequence, np.ndarray):
         return list(wrap(sequence))
     return [wrap(x) for x in sequence]
 
 
 def known_ints(x: object, what: str) -> np.ndarray:
     """An argument that decides a shape, as an int array; `ConcreteValueNeeded` when it is only known at run time."""
-    if type(x) is Tensor:
+    if is_tensor(x):
         if not x.is_concrete():
             raise UnsupportedError(f"{what} decide the size of the result, so they must be known while tracing.",
                                    hint="Give numbers that do not depend on arrays, or make the argument static "
@@ -119,7 +119,7 @@ def atleast_3d(*arys: object) -> Any:
 
 
 def _each(arys: Sequence, rule: Any) -> Any:
-    made = [rule(np.asanyarray(a) if type(a) is not Tensor else a) for a in map(wrap, arys)]
+    made = [rule(np.asanyarray(a) if not is_tensor(a) else a) for a in map(wrap, arys)]
     return made[0] if len(made) == 1 else tuple(made)
 
 
@@ -188,7 +188,7 @@ def append(arr: object, values: object, axis: int | None = None) -> Tensor:
 
 def _split(a: Tensor, sections: object, axis: int, equal: bool) -> list[Tensor]:
     total = a.shape[axis]
-    if isinstance(sections, (list, tuple)) and any(type(i) is Tensor and not i.ndim for i in sections):
+    if isinstance(sections, (list, tuple)) and any(is_tensor(i) and not i.ndim for i in sections):
         points = [0, *sections, total]      # some of which are known only at run time
     elif (sections := known_ints(sections, "np.split: the sections")).ndim:
         points = [0, *(int(i) for i in sections), total]
@@ -305,7 +305,7 @@ def _rolled(value: ir.Value, shift: Any, axis: int) -> ir.Value:
     n = shape[axis]
     if n == 0:
         return value
-    if type(shift) is Tensor and not shift.is_concrete():
+    if is_tensor(shift) and not shift.is_concrete():
         if shift.ndim:
             raise UnsupportedError("np.roll: several run-time shifts in one array.", hint="Give a tuple of numbers.",
                                    code="argument-must-be-static")

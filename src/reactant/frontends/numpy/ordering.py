@@ -14,7 +14,7 @@ from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
 from reactant.frontends.arrays import python_numbers
 from reactant.frontends.arrays.creation import as_tensor, elements_of_one
 from reactant.frontends.arrays.storage_aliasing import Picked, roots_of
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control import container_aliasing, element_copies
 from reactant.frontends.control.objects import orders
 from reactant.frontends.session import calls
@@ -129,7 +129,7 @@ def remove(items: list, sought: Any) -> None:
 
 def pop(items: list, place: Any) -> Any:
     """`items.pop(place)`. Raises `IndexError` when run where there is no such place."""
-    if type(place) is not Tensor or place.size != 1 or place.dtype.kind not in "iub":
+    if not is_tensor(place) or place.size != 1 or place.dtype.kind not in "iub":
         return items.pop(place)
     place, n = np.reshape(place, ()).astype(np.int64), len(items)
     current_trace().check(np.logical_and(place >= -n, place < n).value(), lambda: IndexError("pop index out of range"))
@@ -160,9 +160,9 @@ def _counted(column: Any, largest: bool) -> Any:
 
 def _whole(items: Any) -> tuple[Any, Any]:
     """Numbers that stand in one array: that array, and the first of them."""
-    if type(items) is Tensor and len(items.shape) == 1 and items.shape[0]:
+    if is_tensor(items) and len(items.shape) == 1 and items.shape[0]:
         return (None, None) if items.is_concrete() else (items, items[0])
-    if type(items) in (list, tuple) and items and type(items[0]) is Tensor and items[0].shape == ():
+    if type(items) in (list, tuple) and items and is_tensor(items[0]) and items[0].shape == ():
         value = elements_of_one(list(items), (len(items),))
         return (None if value is None else Tensor.of_value(value)), items[0]
     return None, None
@@ -172,7 +172,7 @@ def depends(keys: list) -> bool:
     """Whether a key is known at run time only, or which object it is."""
     trace = current_trace() if is_tracing() else None
     chosen = set() if trace is None else {*trace.views, *(id(link.made) for link in trace.identities)}
-    return any((type(k) is Tensor and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k))
+    return any((is_tensor(k) and not k.is_concrete()) or (type(k) in (tuple, list) and depends(k))
                or id(k) in chosen for k in keys)
 
 
@@ -203,7 +203,7 @@ def _column(keys: list) -> Any:
 
 
 def _is_number(x: Any) -> bool:
-    return x.size == 1 if type(x) is Tensor else isinstance(x, (bool, int, float, np.number, np.bool_))
+    return x.size == 1 if is_tensor(x) else isinstance(x, (bool, int, float, np.number, np.bool_))
 
 
 PICKED: list[Callable[[list, Any], list | None]] = []
@@ -224,7 +224,7 @@ def _taken(items: list, order: Any) -> list:
         if type(first) is list:
             element_copies.reorder(items, found)
         return found
-    if not all(type(i) is Tensor or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
+    if not all(is_tensor(i) or isinstance(i, (bool, int, float, complex, np.generic, np.ndarray)) for i in items):
         raise _mixed(items)
     tensors = [wrap(i) for i in items]
     if len({(t.shape, t.dtype, t.kind) for t in tensors}) != 1:

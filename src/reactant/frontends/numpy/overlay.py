@@ -25,7 +25,17 @@ from reactant.frontends.arrays.dynamic import bounded
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, is_number
 from reactant.frontends.arrays.python_numbers import to_python
-from reactant.frontends.arrays.tensor import ARRAY, OPERATORS, PYTHON, SCALAR, Tensor, check_dtype, python_number, wrap
+from reactant.frontends.arrays.tensor import (
+    ARRAY,
+    OPERATORS,
+    PYTHON,
+    SCALAR,
+    Tensor,
+    check_dtype,
+    is_tensor,
+    python_number,
+    wrap,
+)
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.control import objects
 from reactant.frontends.numpy import families, index_tricks, ordering, per_element, refused
@@ -64,7 +74,7 @@ def _call_numpy(function: Callable, arguments: tuple, keywords: dict) -> Any:
     if is_tracing():
         if function in implements.TABLE and implements.are_ours(arguments, keywords):
             result = implements.call(function, arguments, keywords)
-            return result if type(result) is Tensor else implements.made_here(result, arguments, keywords)
+            return result if is_tensor(result) else implements.made_here(result, arguments, keywords)
         if type(function) is np.ufunc and not keywords and implements.are_ours(arguments, keywords):
             return ufuncs.call(function, "__call__", arguments, keywords)
         if function.__name__ == "at" and arguments and _is_outside(arguments[0]):
@@ -176,13 +186,13 @@ def made(result: Any) -> Any:
 
 def _has_traced(index: Any) -> bool:
     if isinstance(index, slice):
-        return any(type(b) is Tensor for b in (index.start, index.stop, index.step))
-    return type(index) is Tensor or bounded.is_partial(index) or (
+        return any(is_tensor(b) for b in (index.start, index.stop, index.step))
+    return is_tensor(index) or bounded.is_partial(index) or (
         type(index) in (tuple, list) and any(_has_traced(i) for i in index))
 
 
 def get_item(container: Any, index: Any) -> Any:
-    if type(container) is Tensor:
+    if is_tensor(container):
         return container[index]
     if is_tracing() and _is_outside(container) and _has_traced(index):
         return wrap(container)[index]
@@ -195,7 +205,7 @@ def get_item(container: Any, index: Any) -> Any:
 
 
 def set_item(value: Any, container: Any, index: Any) -> None:
-    if type(container) is Tensor:
+    if is_tensor(container):
         container[index] = value
         return
     if is_tracing() and _is_outside(container):
@@ -236,7 +246,7 @@ def on_numbers(original: Callable) -> Callable[[Callable], Callable]:
     def register(ours: Callable) -> Callable:
         @calls.replace(original)
         def choose(*args: Any, **kwargs: Any) -> Any:
-            if any(type(a) is Tensor for a in args):
+            if any(is_tensor(a) for a in args):
                 return ours(*args, **kwargs)
             return original(*args, **kwargs)
         return ours
@@ -246,7 +256,7 @@ def on_numbers(original: Callable) -> Callable[[Callable], Callable]:
 def _conversion(kind: type) -> None:
     @on_numbers(kind)
     def convert(x: Any, *rest: Any) -> Any:
-        if rest or type(x) is not Tensor or x.is_concrete():
+        if rest or not is_tensor(x) or x.is_concrete():
             return kind(x, *rest)
         if x.size == 1 if kind is bool else is_number(x):
             return as_python_number(x, kind)
@@ -328,7 +338,7 @@ _DOMAIN = {math.sqrt: lambda x: x >= 0, math.log: lambda x: x > 0, math.log2: la
 
 
 def as_python_float(x: Any) -> Any:
-    if type(x) is not Tensor or x.is_concrete() or not is_number(x):
+    if not is_tensor(x) or x.is_concrete() or not is_number(x):
         return builtins.float(x)        # which raises NumPy's error of arrays
     return python_number(cast(ops.reshape(x.value(), ()), np.dtype(np.float64)))
 
@@ -336,9 +346,9 @@ def as_python_float(x: Any) -> Any:
 def _require_domain(function: Callable, x: Any) -> None:
     """math raises ValueError outside the domain; NaN passes."""
     inside = _DOMAIN.get(function)
-    if inside is not None and type(x) is Tensor:
+    if inside is not None and is_tensor(x):
         ok = np.logical_or(inside(x), np.isnan(x))
-        if type(ok) is Tensor:
+        if is_tensor(ok):
             current_trace().check(ok.value(), lambda: ValueError("math domain error"))
 
 
@@ -500,7 +510,7 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
         keys = objects.orders(items) if key is None and is_tracing() else []
         if keys and type(keys[0]) in (tuple, list) and ordering.depends(keys):
             return ordering.best(items, keys, original is max)
-        if not any(type(i) is Tensor for i in items) or key is not None:
+        if not any(is_tensor(i) for i in items) or key is not None:
             return python(*([items] if len(args) == 1 else args), **kwargs)
         best = items[0]
         for item in items[1:]:
@@ -510,7 +520,7 @@ def _fold_numbers(original: Callable, better: Callable) -> None:
 
 def _pick(original: Callable, condition: Any, x: Any, y: Any) -> Any:
     """`x if condition else y` for numbers: `original` (min or max) of them."""
-    if type(condition) is not Tensor or condition.size != 1:
+    if not is_tensor(condition) or condition.size != 1:
         return x if condition else y        # raises for arrays
     python = python_numbers.both_python(x, y)
     chosen = np.where(condition, x, y)
@@ -533,12 +543,12 @@ def _sorted(items: Any, /, *, key: Any = None, reverse: bool = False) -> list:
 def _fold_truth(original: Callable, combine: np.ufunc) -> None:
     @calls.replace(original)
     def fold(items: Any) -> Any:
-        if (type(items) is Tensor or bounded.is_partial(items)) and items.ndim == 1:
+        if (is_tensor(items) or bounded.is_partial(items)) and items.ndim == 1:
             return to_python(combine.reduce(items))
         items = list(items)
-        if not any(type(i) is Tensor for i in items):
+        if not any(is_tensor(i) for i in items):
             return original(items)
-        if any(type(i) is Tensor and i.size > 1 for i in items):
+        if any(is_tensor(i) and i.size > 1 for i in items):
             raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or "
                              "a.all()")
         result: Any = original is all

@@ -19,7 +19,7 @@ from reactant.errors import ConcreteValueNeeded, Reason, UnsupportedError
 from reactant.frontends.arrays.creation import shape_tuple
 from reactant.frontends.arrays.dynamic.run_time_shapes import sized
 from reactant.frontends.arrays.implements import implements, refuse
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy import random_samplers as samplers
 from reactant.frontends.numpy.random_stream import (
@@ -355,7 +355,7 @@ class Generator(Stream):
     # -- permutations and choices
 
     def permutation(self, x: object, axis: int = 0) -> Any:
-        if isinstance(x, (int, np.integer)) and type(x) is not Tensor:
+        if isinstance(x, (int, np.integer)) and not is_tensor(x):
             return Tensor.of_value(self._order((int(x),), 0))
         a = wrap(x)
         if (whole := sized(a)) is not None:        # the first numbers, in the order of all that there may be
@@ -410,7 +410,7 @@ class Generator(Stream):
             index = array_of_value(ops.reshape(self._distinct(population, count, p), shape))
         if source is not None:
             found = np.take(source, index, axis=axis)
-            return found if type(found) is not Tensor or found.shape else Tensor.of_value(found.value(), SCALAR)
+            return found if not is_tensor(found) or found.shape else Tensor.of_value(found.value(), SCALAR)
         return delivered(index, size)
 
     def _chosen(self, population: int, shape: Shape, p: Any) -> Tensor:
@@ -520,14 +520,14 @@ def _key_of(seed: Any) -> ir.Value:
         raise UNSEEDED.error()
     if isinstance(seed, (np.random.BitGenerator, np.random.RandomState)):
         raise OUTSIDE_GENERATOR.error()
-    if type(seed) is Tensor and not seed.is_concrete():
+    if is_tensor(seed) and not seed.is_concrete():
         if seed.shape or seed.dtype.kind not in "iu":
             raise ConcreteValueNeeded("A seed that is not a single integer", "Use one integer as the seed.",
                                       code="random-generator")
         if seed.dtype.kind == "i":
             require(seed >= 0, "expected non-negative integer")
         return cast(seed.value(), np.dtype(np.uint64))
-    if type(seed) is Tensor:
+    if is_tensor(seed):
         seed = seed.numpy()[()] if seed.shape else int(seed.numpy())
     if isinstance(seed, (int, np.integer)) and 0 <= int(seed) < 2**64:
         return ops.constant(int(seed), np.uint64)

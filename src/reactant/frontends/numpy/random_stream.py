@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.creation import shape_tuple
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.numpy import random_samplers as samplers
 from reactant.frontends.session.jax_calls import call_jax
@@ -24,10 +24,10 @@ from reactant.ir.types import Shape, shape_of
 
 def require(condition: object, text: str, error: type[Exception] = ValueError) -> None:
     """Every element of `condition` holds: raised now where it is known, after the call otherwise."""
-    if type(condition) is Tensor and not condition.is_concrete():
+    if is_tensor(condition) and not condition.is_concrete():
         value = condition.value()
         current_trace().check(ops.reduce(value, True, range(len(shape_of(value))), "and"), lambda: error(text))
-    elif not np.all(condition.numpy() if type(condition) is Tensor else condition):
+    elif not np.all(condition.numpy() if is_tensor(condition) else condition):
         raise error(text)
 
 
@@ -111,20 +111,20 @@ def _limits(dtype: np.dtype) -> tuple[int, int]:
 
 def check_bounds(low: Any, high: Any, dtype: np.dtype, endpoint: bool) -> None:
     smallest, largest = _limits(dtype)
-    known = [x if isinstance(x, int) else x.astype(object) for x in (low, high) if type(x) is not Tensor]
-    if type(low) is not Tensor and np.any(known[0] < smallest):
+    known = [x if isinstance(x, int) else x.astype(object) for x in (low, high) if not is_tensor(x)]
+    if not is_tensor(low) and np.any(known[0] < smallest):
         raise ValueError(f"low is out of bounds for {dtype}")
-    if type(high) is not Tensor and np.any(known[-1] > largest + (not endpoint)):
+    if not is_tensor(high) and np.any(known[-1] > largest + (not endpoint)):
         raise ValueError(f"high is out of bounds for {dtype}")
     for x, name in ((low, "low"), (high, "high")):
-        if type(x) is Tensor and dtype.itemsize < 8:
+        if is_tensor(x) and dtype.itemsize < 8:
             require((x >= smallest) & (x <= largest + (not endpoint)), f"{name} is out of bounds for {dtype}")
     require(low <= high if endpoint else low < high, "low > high" if endpoint else "low >= high")
 
 
 def count_between(low: Any, high: Any, dtype: np.dtype, endpoint: bool) -> tuple[bool, ir.Value]:
     """(whether it fits 32-bit draws, how many integers there are as uint64 modulo 2**64)."""
-    if type(low) is not Tensor and type(high) is not Tensor:
+    if not is_tensor(low) and not is_tensor(high):
         count = np.asarray(np.asarray(high, object) - np.asarray(low, object) + int(endpoint), object)
         return bool(np.all(count <= 2**32)), ops.constant(np.asarray(count % 2**64).astype(np.uint64))
     shape = np.broadcast_shapes(np.shape(low), np.shape(high))

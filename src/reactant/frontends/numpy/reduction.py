@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.elementwise import is_nan, loop
 from reactant.frontends.arrays.implements import implements
-from reactant.frontends.arrays.tensor import ARRAY, Tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufunc_methods import (
     NEUTRAL,
     accumulate,
@@ -246,7 +246,7 @@ def _variance(a: object, axis: object, dtype: object, out: object, ddof: Any, ke
     total = _summed(_squares(wrap(deviation)), axes, _real(chosen), kept, where)
     count = _count(a, axes, kept, where)
     free = np.maximum(np.subtract(count, ddof), 0)
-    free = free if type(free) is Tensor or type(ddof) is Tensor else free.item()
+    free = free if is_tensor(free) or is_tensor(ddof) else free.item()
     result = np.true_divide(total, free)
     value = cast(wrap(result).value(), total.dtype)
     if root:

@@ -13,7 +13,7 @@ from reactant.frontends.arrays.elementwise import is_inf, is_nan, sign_bit
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import store
 from reactant.frontends.arrays.promotion import loop_dtypes
-from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, python_number, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.numpy.reduction import all as all_of
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
@@ -69,7 +69,7 @@ def fix(x: object, out: object = None) -> Any:
 
 def _no_further(bound: Any, extreme: Callable, limit: int) -> Any:
     """A run-time Python integer that bounds integers up to `limit`."""
-    if type(bound) is not Tensor or bound.kind != PYTHON or bound.dtype != np.int64 or limit > python_overflow.MOST:
+    if not is_tensor(bound) or bound.kind != PYTHON or bound.dtype != np.int64 or limit > python_overflow.MOST:
         return bound
     return Tensor.of_value(extreme(bound.value(), int(limit)), PYTHON, interval=bound.interval)
 
@@ -196,10 +196,10 @@ def imag(val: object) -> Any:
 @implements(np.isclose)
 def isclose(a: object, b: object, rtol: object = 1e-05, atol: object = 1e-08, equal_nan: bool = False) -> Any:
     """|a - b| <= atol + rtol |b| where b is finite, else a == b."""
-    x, y = (v if isinstance(v, (bool, int, float, complex)) and type(v) is not Tensor else wrap(v) for v in (a, b))
-    if type(y) is Tensor and y.dtype.kind in "biu":
+    x, y = (v if isinstance(v, (bool, int, float, complex)) and not is_tensor(v) else wrap(v) for v in (a, b))
+    if is_tensor(y) and y.dtype.kind in "biu":
         y = y.astype(np.float64)
-    elif type(y) is not Tensor and isinstance(y, int):
+    elif not is_tensor(y) and isinstance(y, int):
         y = float(y)
     near = np.less_equal(np.abs(np.subtract(x, y)), np.add(atol, np.multiply(rtol, np.abs(y))))
     close = np.logical_or(np.logical_and(near, np.isfinite(y)), np.equal(x, y))

@@ -17,7 +17,7 @@ from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import list_as_array, store
 from reactant.frontends.arrays.promotion import result_type
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import as_value, cast, result_strides, weak_type
 from reactant.frontends.session.calls import following
 from reactant.frontends.session.trace import current_trace
@@ -33,7 +33,7 @@ def finish(result: Any, out: Any) -> Any:
     if out is None:
         return result
     out = out[0] if isinstance(out, tuple) else out
-    if type(out) is not Tensor:
+    if not is_tensor(out):
         raise ConstantWriteError("the array given as out=")
     if out.shape != result.shape:
         raise ValueError(f"output array does not match result of shape {result.shape}")
@@ -44,7 +44,7 @@ def finish(result: Any, out: Any) -> Any:
 def finish_taken(result: Any, out: Any) -> Any:
     """As `finish`, for `take` and `compress`, which before NumPy 2.5 cast `out` to the result's dtype first."""
     target = out[0] if isinstance(out, tuple) else out
-    if type(target) is Tensor and _CASTS_OUT and not np.can_cast(target.dtype, result.dtype, "safe"):
+    if is_tensor(target) and _CASTS_OUT and not np.can_cast(target.dtype, result.dtype, "safe"):
         raise TypeError(f"Cannot cast array data from {target.dtype!r} to {result.dtype!r} according to the rule "
                         f"'safe'")
     return finish(result, out)
@@ -52,7 +52,7 @@ def finish_taken(result: Any, out: Any) -> Any:
 
 def written(a: object, name: str) -> Tensor:
     """The array a function writes into; arrays from outside are constants."""
-    if type(a) is Tensor:
+    if is_tensor(a):
         a.require_writeable()
         return a
     if isinstance(a, np.ndarray):
@@ -73,7 +73,7 @@ def where(condition: object, x: object = None, y: object = None) -> Any:
 
 def chosen_between(condition: object, x: object, y: object) -> Tensor:
     """Elements of `x` where `condition`, else of `y`; always an array, as `np.where` gives."""
-    operands = [p if isinstance(p, (bool, int, float, complex)) and type(p) is not Tensor else wrap(p) for p in (x, y)]
+    operands = [p if isinstance(p, (bool, int, float, complex)) and not is_tensor(p) else wrap(p) for p in (x, y)]
     mask = wrap(condition)
     dtype = result_type(tuple(weak_type(p) for p in operands))
     shape = st.broadcast_shapes(mask.shape, *(getattr(p, "shape", ()) for p in operands))
@@ -158,7 +158,7 @@ def compress(condition: object, a: Any, axis: int | None = None, out: object = N
 
 def _require_none(mask: Any, error: Exception) -> None:
     """Nothing is selected there."""
-    if type(mask) is not Tensor:
+    if not is_tensor(mask):
         if mask.any():
             raise error
         return
@@ -193,12 +193,12 @@ def take(a: Any, indices: object, axis: int | None = None, out: object = None, m
     if not isinstance(indices, np.ndarray):        # also arrays of run-time size keep their own way
         indices = as_tensor(indices)
     index = indices if getattr(type(indices), "partial", False) else moded(indices, a.shape[axis], mode)
-    if type(index) is Tensor and not index.shape:
+    if is_tensor(index) and not index.shape:
         # a scalar index drops the dimension; go through a length-one array so that the result is a copy
         found = advanced.get(a, [*[slice(None)] * axis, np.reshape(index, (1,)), *[slice(None)] * (a.ndim - axis - 1)])
         found = np.squeeze(found, axis=axis).copy()
         return finish_taken(found if found.ndim else found[()], out)
-    if type(index) is Tensor and index.is_concrete():
+    if is_tensor(index) and index.is_concrete():
         index = index.numpy()
     return finish_taken(a[(*(slice(None),) * axis, index)], out)
 
@@ -279,7 +279,7 @@ def place(arr: object, mask: object, vals: object) -> None:
 @implements(np.copyto, aliases=True)
 def copyto(dst: object, src: object, casting: str = "same_kind", where: object = True) -> None:
     a = written(dst, "copyto")
-    plain = isinstance(src, (bool, int, float, complex)) and type(src) is not Tensor and not isinstance(src, np.generic)
+    plain = isinstance(src, (bool, int, float, complex)) and not is_tensor(src) and not isinstance(src, np.generic)
     source = src if plain else wrap(src)
     if plain:
         np.copyto(np.empty((), a.dtype), source, casting=casting)       # raises as NumPy does
@@ -303,7 +303,7 @@ def copyto(dst: object, src: object, casting: str = "same_kind", where: object =
 # ---- choices ---------------------------------------------------------------------------------------------------
 
 def _parts(sequence: object) -> list[Tensor]:
-    return list(wrap(sequence)) if type(sequence) is Tensor or isinstance(sequence, np.ndarray) \
+    return list(wrap(sequence)) if is_tensor(sequence) or isinstance(sequence, np.ndarray) \
         else [wrap(s) for s in sequence]
 
 
@@ -332,7 +332,7 @@ def select(condlist: Sequence, choicelist: Sequence, default: object = 0) -> Ten
     for number, test in enumerate(tests):
         if test.dtype.kind != "b":
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
-    weak = [p if isinstance(p, (int, float, complex)) and type(p) is not Tensor else wrap(p)
+    weak = [p if isinstance(p, (int, float, complex)) and not is_tensor(p) else wrap(p)
             for p in (*choicelist, default)]
     dtype = result_type(tuple(weak_type(p) for p in weak))
     parts = [wrap(p) for p in weak]
@@ -347,7 +347,7 @@ def select(condlist: Sequence, choicelist: Sequence, default: object = 0) -> Ten
 def piecewise(x: object, condlist: Any, funclist: Sequence, *args: object, **kw: object) -> Tensor:
     """Functions get exactly the elements that meet their condition, an array of run-time size."""
     x = as_tensor(x)
-    single = not np.ndim(condlist) if type(condlist) is Tensor or not isinstance(condlist, (list, tuple)) else False
+    single = not np.ndim(condlist) if is_tensor(condlist) or not isinstance(condlist, (list, tuple)) else False
     single = single or (x.ndim != 0 and not isinstance(condlist[0], (list, np.ndarray)))
     tests = [as_tensor(c).astype(bool) for c in ([condlist] if single else condlist)]
     if len(tests) == len(funclist) - 1:

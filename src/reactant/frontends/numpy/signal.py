@@ -24,7 +24,7 @@ from reactant.frontends.arrays.elementwise import is_finite, is_nan
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.promotion import loop_dtypes, result_type
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.frontends.numpy.contraction import dot as dot_value
 from reactant.frontends.numpy.dynamic.bounded_functions import compact, on_bounded
@@ -87,7 +87,7 @@ def _behind(a: Any, n: int, fill: float) -> Tensor:
 
 
 def _periodic(points: Tensor, xs: Tensor, fs: Tensor, period: Any) -> tuple:
-    if type(period) is not Tensor and period == 0:
+    if not is_tensor(period) and period == 0:
         raise ValueError("period must be a non-zero value")
     span = abs(period)
     points, xs = points % span, xs % span

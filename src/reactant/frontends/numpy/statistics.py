@@ -17,7 +17,7 @@ from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.elementwise import is_nan
 from reactant.frontends.arrays.implements import concretely, implements
 from reactant.frontends.arrays.promotion import result_type
-from reactant.frontends.arrays.tensor import PYTHON, Tensor, wrap
+from reactant.frontends.arrays.tensor import PYTHON, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufunc_methods import axes_of, deliver
 from reactant.frontends.arrays.ufuncs import as_value, cast
 from reactant.frontends.numpy.reduction import flag, mean
@@ -128,8 +128,8 @@ def _picked(x: ir.Value, places: ir.Value) -> ir.Value:
 
 def _fractions(q: object, scale: float, text: str) -> tuple[Any, Shape, bool]:
     """(fractions between 0 and 1 as a flat array or tensor, shape of q, whether q is a Python number)."""
-    weak = type(q) in (int, float) or (type(q) is Tensor and q.kind == PYTHON)
-    if type(q) is Tensor and not q.is_concrete():
+    weak = type(q) in (int, float) or (is_tensor(q) and q.kind == PYTHON)
+    if is_tensor(q) and not q.is_concrete():
         given = q if q.dtype.kind == "f" else q.astype(np.float64)
         flat = np.reshape(np.true_divide(given, scale) if scale != 1 else given, (-1,))
         ok = ops.and_(ops.compare(flat.value(), 0, "GE"), ops.compare(flat.value(), 1, "LE"))
@@ -194,7 +194,7 @@ def _at_fractions(ordered: ir.Value, fractions: Any, method: str, dtype: np.dtyp
     """The quantiles (k, rest...) of lanes sorted along the last axis; interpolated ones in `dtype`."""
     shape = shape_of(ordered)
     count, rest = shape[-1], shape[:-1]
-    known = type(fractions) is not Tensor and not ignore_nan
+    known = not is_tensor(fractions) and not ignore_nan
     size = len(fractions)
     n: Any = count
     if known:
@@ -209,7 +209,7 @@ def _at_fractions(ordered: ir.Value, fractions: Any, method: str, dtype: np.dtyp
     places = PLACES[method](n, q)
     get = (lambda p: _columns(ordered, p)) if known else (lambda p: _picked(ordered, p.value()))
     if places.dtype.kind == "i":
-        found = get(np.clip(places, 0, np.maximum(n - 1, 0).astype(np.int64)) if type(n) is Tensor else places)
+        found = get(np.clip(places, 0, np.maximum(n - 1, 0).astype(np.int64)) if is_tensor(n) else places)
     else:
         below, above = _neighbours(places, n)
         share = _share(method, places, np.floor(places) if method != "midpoint" else places)

@@ -13,7 +13,7 @@ from types import FunctionType, MethodDescriptorType
 from typing import Any
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import is_tensor
 from reactant.frontends.control.generated import Generated
 from reactant.frontends.control.snapshots import is_record
 from reactant.frontends.prelude import run_time_sets
@@ -344,13 +344,13 @@ def _making(original: type, keyed: type) -> Callable:
 
 def _has_traced(pairs: Any) -> bool:
     """Whether a key of a dict that is made of these is known only at run time."""
-    return type(pairs) is list and any(type(pair) is tuple and type(pair[0]) is Tensor for pair in pairs)
+    return type(pairs) is list and any(type(pair) is tuple and is_tensor(pair[0]) for pair in pairs)
 
 
 def _is_of_the_run(items: Any) -> bool:
     """Whether some of these is known only at run time."""
     if type(items) in (list, tuple):
-        return any(type(x) is Tensor or _is_of_the_run(x) for x in items)
+        return any(is_tensor(x) or _is_of_the_run(x) for x in items)
     return not isinstance(items, (int, float, complex, str, bytes, range, dict, set, frozenset, type(None)))
 
 

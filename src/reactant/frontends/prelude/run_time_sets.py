@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from reactant.errors import Reason, UnsupportedError
-from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, is_tensor
 from reactant.frontends.session import calls
 
 MISSING = object()
@@ -260,7 +260,7 @@ def in_one_of(names: Any, items: Any) -> Any:
 
 def known(names: Any) -> list:
     """The keys of what is returned."""
-    if type(names) is not list or any(type(name) is Tensor for name in names):
+    if type(names) is not list or any(is_tensor(name) for name in names):
         raise UnsupportedError("The function returns a dict or a set of keys only known at run time.",
                                hint="Return arrays of keys and values, e.g. np.array(list(d)), at a known size.",
                                code="keys-at-run-time")
@@ -292,7 +292,7 @@ def members(items: Any) -> Any:
 
 def hashable(key: Any) -> Any:
     """A key, which raises as Python's hash of it does."""
-    if type(key) in (list, dict, set) or isinstance(key, Keys) or type(key) is Tensor and key.kind == ARRAY:
+    if type(key) in (list, dict, set) or isinstance(key, Keys) or is_tensor(key) and key.kind == ARRAY:
         raise TypeError(f"unhashable type: '{calls.REPLACEMENTS[type](key).__name__}'")
     return key
 

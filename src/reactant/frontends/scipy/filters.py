@@ -12,7 +12,7 @@ import numpy as np
 
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.implements import concretely
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.session.abstract import certain
 
 MODES = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
@@ -26,7 +26,7 @@ TAPS = 128
 def _known(x: Any, what: str) -> np.ndarray:
     """Weights and footprints decide the program."""
     x = certain(x)
-    if type(x) is Tensor:
+    if is_tensor(x):
         if not x.is_concrete():
             raise UnsupportedError(f"scipy.ndimage with {what} that are known only at run time is not supported in "
                                    "compiled code.", hint="Use np.convolve or slices.", code="argument-must-be-static")
@@ -45,14 +45,14 @@ def _shifted(x: Any, offset: tuple[int, ...], shape: tuple[int, ...]) -> Any:
 
 
 def _store(output: Any, value: Any, exact: bool = False) -> None:
-    if type(output) is not Tensor:
+    if not is_tensor(output):
         raise UnsupportedError("scipy.ndimage with an `output` array from outside is not supported in compiled code.",
                                hint="Use what it returns.", code="argument-not-supported")
     if output.dtype.kind in "iub" and not exact:
         raise UnsupportedError("Sums of scipy.ndimage that are cut to integers are not supported in compiled code: "
                                "the last place of the sum would decide.",
                                hint="Give the filter floating-point numbers.", code="argument-not-supported")
-    if type(value) is Tensor:
+    if is_tensor(value):
         if output.dtype.kind in "iub" and value.dtype.kind == "f":
             value = value.astype(np.int64)  # negative sums wrap around in unsigned outputs, as in C
         value = value.astype(output.dtype)
@@ -61,7 +61,7 @@ def _store(output: Any, value: Any, exact: bool = False) -> None:
 
 def _whole(x: Tensor, w: Any) -> bool:
     """Whether the sums are whole numbers which float64 holds exactly."""
-    if x.dtype.kind not in "iu" or type(w) is Tensor or np.any(w != np.round(w)):
+    if x.dtype.kind not in "iu" or is_tensor(w) or np.any(w != np.round(w)):
         return False
     return np.abs(w).sum() * 2.0 ** (8 * x.dtype.itemsize) < 2.0 ** 53
 
@@ -94,7 +94,7 @@ def correlate1d(x: Any, weights: Any, axis: int, output: Any, mode: int, cval: f
 def _weights(weights: Any) -> Any:
     """In double precision; known ones as an ndarray."""
     weights = certain(weights)
-    runs = type(weights) is Tensor and not weights.is_concrete()
+    runs = is_tensor(weights) and not weights.is_concrete()
     return (weights if runs else _known(weights, "weights")).astype(np.float64)
 
 
@@ -102,7 +102,7 @@ def _weighted(taps: list, w: Any) -> Any:
     """In the order of SciPy's loops: symmetric and antisymmetric filters add (subtract) opposite elements first, where
     the weights are known."""
     half, sign = w.size // 2, 0
-    if w.size % 2 and type(w) is not Tensor:
+    if w.size % 2 and not is_tensor(w):
         sign = 1 if np.all(np.abs(w - w[::-1]) <= _NEAR) else -1 if np.all(np.abs(w + w[::-1]) <= _NEAR) else 0
     if not sign:
         total = taps[0] * w[0]
@@ -119,7 +119,7 @@ def _weighted(taps: list, w: Any) -> Any:
 def correlate(x: Any, weights: Any, output: Any, mode: int, cval: float, origins: Any) -> None:
     x, w = wrap(x), _weights(weights)
     wide, offsets = _windows(x.astype(np.float64), w.shape, origins, mode, cval)
-    runs = type(w) is Tensor
+    runs = is_tensor(w)
     used = [offset for offset in offsets if runs or abs(w[offset]) > _NEAR]
     if len(used) > 4 * TAPS:
         raise UnsupportedError(f"scipy.ndimage.correlate with {len(used)} weights is not supported in compiled code.",

@@ -12,7 +12,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ReactantError
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import is_tensor
 from reactant.frontends.session.trace import Failure, current_trace
 from reactant.frontends.texts.printing import filled, with_holes
 from reactant.ir.types import shape_of
@@ -47,5 +47,5 @@ def failure(error: Any) -> Callable[..., BaseException]:
 
 
 def _template(x: Any, values: list[ir.Value]) -> Any:
-    told = type(x) is Tensor or isinstance(x, (str, list, tuple, dict))
+    told = is_tensor(x) or isinstance(x, (str, list, tuple, dict))
     return with_holes(x, current_trace(), values) if told else x

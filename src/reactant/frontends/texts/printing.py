@@ -24,7 +24,7 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, ListTooLong
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, of_kind, wrap
+from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, is_tensor, of_kind, wrap
 from reactant.frontends.session import calls
 from reactant.frontends.session.abstract import Abstract
 from reactant.frontends.session.trace import Trace, current_trace, is_tracing, located
@@ -104,7 +104,7 @@ def with_holes(x: Any, trace: Trace, values: list[ir.Value], inside: bool = Fals
     if (sides := _sides(x)) is not None:
         truth, value, other = sides
         return _Either(_hole(wrap(truth), values), with_holes(value, trace, values, inside), other)
-    if type(x) is Tensor:
+    if is_tensor(x):
         return copy.copy(x.known()) if x.is_concrete() else _hole(x, values)
     if isinstance(x, str):
         return _marked(x, trace, values)
@@ -136,7 +136,7 @@ def filled(template: Any, values: Sequence[np.ndarray]) -> Any:
 
 
 def _as_known(x: Any) -> Any:
-    return x.known() if type(x) is Tensor and x.is_concrete() else x
+    return x.known() if is_tensor(x) and x.is_concrete() else x
 
 
 def _percent(left: str, right: Any) -> str:
@@ -145,7 +145,7 @@ def _percent(left: str, right: Any) -> str:
     given_values = (*given, *(right.values() if type(right) is dict else ()))
     if any(found.group(3) or found.group(4) for found in _CONVERSION.finditer(left)):
         _refuse(*given_values)
-    if not any(type(x) is Tensor or _sides(x) is not None for x in given_values):
+    if not any(is_tensor(x) or _sides(x) is not None for x in given_values):
         return left % right
     waiting = list(given)
 
@@ -160,7 +160,7 @@ def _percent(left: str, right: Any) -> str:
         def written(value: Any) -> str:
             if _sides(value) is not None:
                 return value.ag__text(written)      # type: ignore[no-any-return]
-            if type(value) is not Tensor or value.is_concrete():
+            if not is_tensor(value) or value.is_concrete():
                 return rule % (*stars, mapped(value, _as_known))
             return value.ag__text(lambda known: rule % (*stars, known))
         return written(value)
@@ -216,7 +216,7 @@ class _Converted:
 def formatted(value: Any, conversion: int) -> Any:
     held = value if (sides := _sides(value)) is None else sides[1]
     if conversion >= 0 and (getattr(type(held), "ag__one_of_several", False)
-                            or type(held) is Tensor and not held.is_concrete()):
+                            or is_tensor(held) and not held.is_concrete()):
         return _Converted(value, {"r": repr, "s": str, "a": ascii}[chr(conversion)])
     text = operators.formatted(value, conversion)
     if type(text) is str and TRACED_TEXT in text:       # it would be as wide as its mark

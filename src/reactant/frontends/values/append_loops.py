@@ -27,7 +27,7 @@ from reactant.frontends.arrays.storage_aliasing import (
     reachable,
     roots_of,
 )
-from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import container_aliasing, loop_identity, mutation_log
 from reactant.frontends.control.branches import contents_tree
 from reactant.frontends.control.carriers import Carrier
@@ -378,7 +378,7 @@ class Growth(Carrier):
             return [root]
         holders = {n for n, ends in loop.arrays.ends.items() if root in ends}
         last = iteration is None or iteration == loop.count - 1 or bool(loop.flags)
-        held = [t for t in map(loop.variables.get, holders if last else ()) if type(t) is Tensor and t.kind == ARRAY]
+        held = [t for t in map(loop.variables.get, holders if last else ()) if is_tensor(t) and t.kind == ARRAY]
         return [*self.still_held(holders), *(r for t in held for r in roots_of(t.storage))]
 
     def sources_of_start(self, variable: str, iteration: int | None) -> list[Any]:
@@ -552,7 +552,7 @@ class Growth(Carrier):
         tensor = leaf.tensor
         for name, ends in self.loop.arrays.end_tensors.items():
             held = self.loop.variables.get(name)
-            if len(ends) == 1 and ends[0].storage is tensor.storage and not ends[0].steps and type(held) is Tensor \
+            if len(ends) == 1 and ends[0].storage is tensor.storage and not ends[0].steps and is_tensor(held) \
                     and held.kind == ARRAY and not held.steps and not has_dynamic_steps(tensor):
                 return _seen_through(held, tensor)
         left = self.loop.arrays.left.get(tensor.storage)        # by a list, dict or object
@@ -565,7 +565,7 @@ class Growth(Carrier):
         arrays = self.loop.arrays
         for name in arrays.ends:
             held = self.loop.variables.get(name)
-            if arrays.passed_on(name) & names and type(held) is Tensor and held.kind == ARRAY:
+            if arrays.passed_on(name) & names and is_tensor(held) and held.kind == ARRAY:
                 found += roots_of(held.storage)
         return found
 

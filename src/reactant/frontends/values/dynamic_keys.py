@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
+from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, python_number
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import current_trace, is_tracing
 from reactant.frontends.source.operators import ag__
@@ -40,7 +40,7 @@ def depends(key: Any) -> bool:
     """Whether the key is known only at run time."""
     if type(key) is tuple:
         return any(map(depends, key))
-    return type(key) is Tensor and key.kind != ARRAY and not key.is_concrete()
+    return is_tensor(key) and key.kind != ARRAY and not key.is_concrete()
 
 
 def fit(held: Any, key: Any) -> bool:

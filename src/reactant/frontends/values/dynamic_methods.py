@@ -111,7 +111,7 @@ def _method(held: Any, name: str, indices: list[Any]) -> Method | None:
                 return None
             current_trace().check(found.there, lambda: KeyError("a run-time key that is not in the dict"))
             paths, place = [(*paths[0], key) for key in found.keys], found.place.value()
-        elif type(index) is Tensor and not index.is_concrete():
+        elif is_tensor(index) and not index.is_concrete():
             count = len(at[0]) if type(at[0]) in (list, tuple) else 0
             if not 0 < count * len(at) <= MOST or any(type(x) is not type(at[0]) or len(x) != count for x in at) \
                     or dynamic_index.known_unrolled(index):

@@ -13,7 +13,7 @@ import numpy as np
 
 from reactant.errors import ControlFlowError, UnsupportedError
 from reactant.frontends.arrays import python_numbers
-from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, python_number, wrap
+from reactant.frontends.arrays.tensor import TRACED_TEXT, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control.branches import failing_at_run_time, staged_if
 from reactant.frontends.control.decisions import truth_where_reached
 from reactant.frontends.control.snapshots import REBUILT, SNAPSHOTS, capture
@@ -111,7 +111,7 @@ class MaybeNone(Abstract):
             refused = str(error)
             return write(self.ag__known(lambda: TypeError(refused)))
         texts, value = current_trace().texts, self.ag__value
-        of_the_run = type(value) is Tensor and not value.is_concrete() or getattr(value, "ag__one_of_several", False)
+        of_the_run = is_tensor(value) and not value.is_concrete() or getattr(value, "ag__one_of_several", False)
         texts.append((wrap(self.ag__defined), (value.ag__text(write) if of_the_run else write(value), without)))
         return f"{TRACED_TEXT}None or a value #{len(texts) - 1}>"
 
@@ -158,7 +158,7 @@ def known_index(index: Any) -> Any:
         return tuple(map(known_index, index))
     if type(index) is slice and MaybeNone in (type(index.start), type(index.stop), type(index.step)):
         step = certain(index.step)
-        ends = None if type(step) is Tensor else (0, _FAR) if step is None or step > 0 else (_FAR, -_FAR)
+        ends = None if is_tensor(step) else (0, _FAR) if step is None or step > 0 else (_FAR, -_FAR)
         start, stop = (index.start, index.stop) if ends is None else map(_bound, (index.start, index.stop), ends)
         return slice(certain(start), certain(stop), step)
     return certain(index)
@@ -186,7 +186,7 @@ def _bound(bound: Any, end: int) -> Any:
     """A bound of a slice, which is at an end where it is None."""
     if type(bound) is not MaybeNone:
         return bound
-    given = bound.ag__value if type(bound.ag__value) is Tensor else wrap(operator.index(bound.ag__value))
+    given = bound.ag__value if is_tensor(bound.ag__value) else wrap(operator.index(bound.ag__value))
     if given.dtype.kind not in "iub":
         return bound.ag__known()        # the slice raises
     truth, value = (ops.reshape(v.value(), ()) for v in (wrap(bound.ag__defined), given))

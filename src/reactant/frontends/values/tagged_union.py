@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays.tensor import PYTHON, TRACED_TEXT, Tensor, python_number
+from reactant.frontends.arrays.tensor import PYTHON, TRACED_TEXT, Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing
 from reactant.frontends.control.branches import failing_at_run_time, staged_if
 from reactant.frontends.control.numbered import is_by_number, translated
@@ -34,7 +34,7 @@ from reactant.ir import ops
 def meaning(number: Any, possible: tuple[int, ...]) -> Any:
     """The object of a number; where it is known only at run time, what stands for it."""
     trace = current_trace()
-    if type(number) is not Tensor or number.is_concrete():
+    if not is_tensor(number) or number.is_concrete():
         return trace.alternatives[int(number)]
     if len(possible) == 1:
         return trace.alternatives[possible[0]]
@@ -115,7 +115,7 @@ class Alternative(Abstract):
     def __eq__(self, other: object) -> Any:
         if type(other) is Alternative:
             return other.ag__each(lambda value: self == value)
-        if self.ag__are_containers() or type(other) is Tensor:
+        if self.ag__are_containers() or is_tensor(other):
             return self.ag__each(lambda value: ag__.Eq(value, other))
         return self.ag__is_one(lambda value: value is other or value == other)
 

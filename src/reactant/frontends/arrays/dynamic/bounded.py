@@ -18,7 +18,16 @@ from reactant.frontends.arrays import memory_order, value_facts
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.promotion import MOST_DIMENSIONS, NO_NUMBER
 from reactant.frontends.arrays.storage_aliasing import MovedTogether
-from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, OPERATORS, PYTHON, Tensor, python_number, wrap
+from reactant.frontends.arrays.tensor import (
+    ARRAY,
+    COMPARISONS,
+    OPERATORS,
+    PYTHON,
+    Tensor,
+    is_tensor,
+    python_number,
+    wrap,
+)
 from reactant.frontends.arrays.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.trace import current_trace
@@ -554,7 +563,7 @@ def common_extents(arrays: Sequence, rank: int) -> tuple[list[Extent | None], li
 
 def framed(x: Any, extents: Sequence[Extent | None], shape: Sequence[int]) -> Tensor:
     lead = len(extents) - x.ndim
-    if type(x) is Tensor and (not x.ndim or all(
+    if is_tensor(x) and (not x.ndim or all(
             n == 1 or extents[lead + d] is None for d, n in enumerate(x.shape))):
         return x        # keeps scalars weak
     return Tensor.of_value(aligned(x, extents[lead:], shape[lead:]))

@@ -27,7 +27,7 @@ from reactant.frontends.arrays.dynamic.bounded import (
     plus,
     require_equal,
 )
-from reactant.frontends.arrays.tensor import SCALAR, Tensor, wrap
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, is_tensor, wrap
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
@@ -49,7 +49,7 @@ def get(tensor: Tensor, items: list) -> Any:
     """`tensor[items]` where some slice has a bound known only at run time."""
     if not indexing.is_basic(items):
         window, rest = _apart(tensor, items)
-        return advanced.get(window, rest) if type(window) is Tensor \
+        return advanced.get(window, rest) if is_tensor(window) \
             else _chosen(window, advanced.select(window.frame, rest))
     basic = indexing.Basic()
     extents: list[Extent | None] = []
@@ -84,7 +84,7 @@ def put(tensor: Tensor, items: list, value: object) -> None:
     """`tensor[items] = value` where some slice has a bound known only at run time."""
     if not indexing.is_basic(items):
         window, rest = _apart(tensor, items)
-        if type(window) is Tensor:
+        if is_tensor(window):
             advanced.put(window, rest, value)
         else:
             _put_chosen(window, rest, value)
@@ -108,7 +108,7 @@ def _apart(tensor: Tensor, items: list) -> tuple[Tensor | Bounded, list]:
     """What the slices of a key with index arrays leave of an array, and the key for the rest."""
     basic, rest = [], []
     for i in items:
-        if getattr(type(i), "partial", False) or type(i) is Tensor and indexing.is_boolean(i):
+        if getattr(type(i), "partial", False) or is_tensor(i) and indexing.is_boolean(i):
             raise UnsupportedError("A slice with run-time bounds together with a run-time mask is not supported in "
                                    "compiled code.", hint="Index in two steps.", code="index-combination")
         if i is None or isinstance(i, slice):
@@ -131,7 +131,7 @@ def _chosen(window: Bounded, found: advanced.Selection) -> Bounded:
 
 def _resolved(s: slice, n: int) -> Part:
     """What a slice takes of a dimension of `n`."""
-    if not any(type(b) is Tensor for b in (s.start, s.stop, s.step)):
+    if not any(is_tensor(b) for b in (s.start, s.stop, s.step)):
         start, stop, step = s.indices(n)
         return Part(start, len(range(start, stop, step)), step)
     step = _known_step(s)
@@ -139,7 +139,7 @@ def _resolved(s: slice, n: int) -> Part:
     count = value_facts.difference(stop, start)
     if count is not None and 0 <= count <= n:
         return Part(start, count, every=step)          # a window of static size
-    if any(type(b) is Tensor and known_bounds(b) is not None for b in (s.start, s.stop)):    # of narrower windows
+    if any(is_tensor(b) and known_bounds(b) is not None for b in (s.start, s.stop)):    # of narrower windows
         current_trace().bounded_elements = max(current_trace().bounded_elements, n)
     if step != 1:
         return _of_all(start, stop, n, step)
@@ -150,7 +150,7 @@ def _resolved(s: slice, n: int) -> Part:
 
 
 def _known_step(s: slice) -> int:
-    if type(s.step) is Tensor:
+    if is_tensor(s.step):
         raise ConcreteValueNeeded("The step of a slice")  # so that a loop over known indices is unrolled
     step = 1 if s.step is None else int(s.step)
     if step == 0:
@@ -168,10 +168,10 @@ def _from_low_to_high(s: slice, n: Number, step: int) -> tuple[Number, Number]:
 
 def _after(bound: Any, n: Number) -> Number:
     """The index after a bound of a downward slice, in 0..n."""
-    if type(bound) is not Tensor and isinstance(n, int):
+    if not is_tensor(bound) and isinstance(n, int):
         index = int(bound)
         return min(max(index + n if index < 0 else index, -1), n - 1) + 1
-    value = ops.constant(int(bound), np.int64) if type(bound) is not Tensor \
+    value = ops.constant(int(bound), np.int64) if not is_tensor(bound) \
         else ops.reshape(ops.convert(bound.value(), np.int64), ())
     value = ops.select(ops.compare(value, 0, "LT"), ops.add(value, as_number(n)), value)
     return ops.add(ops.clamp(-1, value, ops.subtract(as_number(n), 1)), 1)
@@ -204,7 +204,7 @@ def _bounds_of(b: Any, n: int, default: int) -> tuple[int, int]:
     """Inclusive bounds of a slice bound after clipping to 0..n."""
     if b is None:
         return default, default
-    known = (b, b) if type(b) is not Tensor else known_bounds(b)
+    known = (b, b) if not is_tensor(b) else known_bounds(b)
     if known is None or known[0] < 0 <= known[1]:
         return 0, n
     low, high = (max(k + n, 0) if k < 0 else min(k, n) for k in known)
@@ -220,7 +220,7 @@ def clipped(b: Any, n: Number, default: Number) -> Number:
     """A slice bound in 0..n, counted from the start. `n` itself may be a run-time number."""
     if b is None:
         return default
-    if type(b) is not Tensor:
+    if not is_tensor(b):
         b = int(b)
         if isinstance(n, int):
             return max(b + n, 0) if b < 0 else min(b, n)
@@ -424,7 +424,7 @@ def _position_in(i: Any, extent: Extent | None, n: int, axis: int) -> Number:
     if isinstance(extent, Mask):
         raise UnsupportedError("Writing to an element by position of what a run-time mask selects.", hint=ADVICE,
                                code="index-combination")
-    index = ops.constant(int(i), np.int64) if type(i) is not Tensor else ops.convert(i.value(), np.int64)
+    index = ops.constant(int(i), np.int64) if not is_tensor(i) else ops.convert(i.value(), np.int64)
     length = as_number(extent.length())
     index = ops.select(ops.compare(index, 0, "LT"), ops.add(index, length), index)
     ok = ops.and_(ops.compare(index, 0, "GE"), ops.compare(index, length, "LT"))

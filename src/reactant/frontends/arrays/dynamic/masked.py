@@ -24,7 +24,7 @@ from reactant.frontends.arrays.dynamic.bounded import (
     is_partial,
 )
 from reactant.frontends.arrays.promotion import loop_dtypes
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast, weak_type
 from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
@@ -64,7 +64,7 @@ def get(tensor: Tensor, items: list) -> Any:
 def put(tensor: Tensor, items: list, value: object) -> None:
     """`tensor[items] = value`."""
     if not is_partial(value) and isinstance(value, (int, float, complex)) and not isinstance(value, np.generic) \
-            and type(value) is not Tensor:
+            and not is_tensor(value):
         np.empty((), tensor.dtype)[...] = value      # NumPy's own errors for numbers that do not fit
     items = _as_places(items)
     if any(is_partial(i) for i in items):
@@ -76,7 +76,7 @@ def put(tensor: Tensor, items: list, value: object) -> None:
 
 
 def _is_mask(i: object) -> bool:
-    return type(i) is Tensor and i.dtype == bool
+    return is_tensor(i) and i.dtype == bool
 
 
 def _is_flag_alone(items: list) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from reactant.errors import ConcreteValueNeeded
 from reactant.frontends.arrays import value_facts
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Extent, Range
-from reactant.frontends.arrays.tensor import Tensor
+from reactant.frontends.arrays.tensor import Tensor, is_tensor
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 from reactant.ir.types import Shape
@@ -38,7 +38,7 @@ class SizedShape:
 
 def of_run(size: object) -> bool:
     """Whether this integer is known only at run time."""
-    return type(size) is Tensor and not size.shape and size.dtype.kind in "iu" and not size.is_concrete() \
+    return is_tensor(size) and not size.shape and size.dtype.kind in "iu" and not size.is_concrete() \
         and ops.constant_value(size.value()) is None
 
 

@@ -24,7 +24,7 @@ from reactant.frontends.arrays.dynamic.bounded import (
     plus,
 )
 from reactant.frontends.arrays.dynamic.bounded_slices import clipped, known_bounds
-from reactant.frontends.arrays.tensor import Tensor, wrap
+from reactant.frontends.arrays.tensor import Tensor, is_tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.session.dispatch import means
 from reactant.ir import ops
@@ -69,7 +69,7 @@ def as_slice(tensor: Tensor, items: list) -> list:
     certainly within the dimension."""
     at = next(n for n, i in enumerate(items) if getattr(i, "progression", None) is not None)
     start, stop, step = items[at].progression
-    last = known_bounds(stop) if type(stop) is Tensor else (stop, stop)
+    last = known_bounds(stop) if is_tensor(stop) else (stop, stop)
     if not all(isinstance(i, slice) for n, i in enumerate(items) if n != at) or last is None \
             or last[1] > tensor.shape[at]:
         return items
@@ -77,7 +77,7 @@ def as_slice(tensor: Tensor, items: list) -> list:
 
 
 def _has_run_time_step(item: object) -> bool:
-    return isinstance(item, slice) and type(item.step) is Tensor
+    return isinstance(item, slice) and is_tensor(item.step)
 
 
 def _found(tensor: Tensor, items: list) -> Strided:

@@ -23,7 +23,7 @@ from reactant.frontends.arrays.dynamic.bounded import (
     with_extents,
 )
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.tensor import SCALAR, Tensor, python_number, wrap
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.numpy.dynamic.bounded_functions import (
     compact,
     elementwise,
@@ -83,7 +83,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Bounded:
     """To a shape that says the run-time lengths again."""
     sizes = shape if type(shape) in (tuple, list) else (shape,)
     lead = len(sizes) - array.ndim if is_partial(array) else -1
-    if lead < 0 or any(type(n) is Tensor and (d < lead or array.extents[d - lead] is None)
+    if lead < 0 or any(is_tensor(n) and (d < lead or array.extents[d - lead] is None)
                        for d, n in enumerate(sizes)):
         raise UnsupportedError("numpy.broadcast_to a run-time size that the array has not is not supported.",
                                hint=ADVICE, code="array-of-run-time-size")
@@ -91,7 +91,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Bounded:
     for d, extent in enumerate(array.extents):
         if extent is not None:
             asked = sizes[lead + d]
-            require_equal(asked.value() if type(asked) is Tensor else int(asked), array.length(d),
+            require_equal(asked.value() if is_tensor(asked) else int(asked), array.length(d),
                           "operands could not be broadcast together with remapped shapes")
             new[lead + d] = array.frame.shape[d]
     return Bounded(np.broadcast_to(array.frame, tuple(new)), [None] * lead + list(array.extents))
@@ -128,7 +128,7 @@ def _parts(ary: Any, sections: Any, axis: int, equal: bool) -> list:
 
 
 def _value(n: Any) -> Any:
-    return n.value() if type(n) is Tensor else n
+    return n.value() if is_tensor(n) else n
 
 
 @on_bounded(np.split)
@@ -171,7 +171,7 @@ def extract(condition: Any, arr: Any) -> Any:
 def _ordered(function: Callable) -> Callable:
     def run(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: object = None) -> Any:
         n = python_number(as_number(a.size if axis is None else a.length(axis_in(axis, a.ndim))))
-        for k in np.ravel(np.asarray(kth)).tolist() if type(kth) is not Tensor else [kth]:
+        for k in np.ravel(np.asarray(kth)).tolist() if not is_tensor(kth) else [kth]:
             current_trace().check(np.logical_and(-n <= k, k < n).value(), lambda k=k: ValueError(
                 f"kth(={k}) out of bounds"))
         return function(a, axis)

@@ -38,7 +38,7 @@ from reactant.frontends.arrays.dynamic.bounded_slices import in_frame
 from reactant.frontends.arrays.promotion import loop_dtypes
 from reactant.frontends.arrays.shape import axis_in
 from reactant.frontends.arrays.storage import shape_text
-from reactant.frontends.arrays.tensor import SCALAR, Tensor, python_number, wrap
+from reactant.frontends.arrays.tensor import SCALAR, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.arrays.ufuncs import weak_type
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace
@@ -95,10 +95,10 @@ def elementwise(function: Callable, operands: Sequence) -> Bounded:
     """`function` of the frames, after operands have been moved to one extent."""
     parts = [x if is_partial(x) or x is None or isinstance(x, (bool, int, float, complex)) else wrap(x)
              for x in operands]
-    arrays = [p for p in parts if is_partial(p) or type(p) is Tensor]
+    arrays = [p for p in parts if is_partial(p) or is_tensor(p)]
     rank = max(a.ndim for a in arrays)
     extents, shape = common_extents(arrays, rank)
-    return Bounded(function(*(framed(p, extents, shape) if is_partial(p) or type(p) is Tensor else p for p in parts)),
+    return Bounded(function(*(framed(p, extents, shape) if is_partial(p) or is_tensor(p) else p for p in parts)),
                    extents)
 
 
@@ -107,9 +107,9 @@ def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, kwargs: dict) -> Any
     """`ufunc.method` with an operand of run-time size."""
     if method == "at":
         target, key, *values = inputs
-        places = key if type(target) is Tensor else in_frame(target, key)
+        places = key if is_tensor(target) else in_frame(target, key)
         if places is not None:
-            advanced.at(ufunc, target if type(target) is Tensor else target.frame, places, *values, **kwargs)
+            advanced.at(ufunc, target if is_tensor(target) else target.frame, places, *values, **kwargs)
             return None
     if method == "at" or ufunc.signature is not None and ufunc not in PRODUCTS:
         raise UnsupportedError(f"numpy.{ufunc.__name__} ({method}) on an array of run-time size is not supported in "
