@@ -12,7 +12,7 @@ from reactant.calling.changes import Change
 from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
-    from reactant.frontends.arrays.storage import Step
+    from reactant.frontends.arrays.view_steps import Step
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,11 @@ from reactant.frontends import scipy
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask
 from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.arrays.indexing import FlatIterator
+from reactant.frontends.arrays.layouts import row_major_strides
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES
-from reactant.frontends.arrays.storage import DynamicSliceStep, Storage, row_major_strides
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, TRACED_TEXT, Tensor, check_dtype, is_tensor, wrap
+from reactant.frontends.arrays.view_steps import DynamicSliceStep
 from reactant.frontends.control import snapshots
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.iteration import Items

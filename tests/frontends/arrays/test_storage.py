@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 import reactant
-from reactant.frontends.arrays.storage import SliceStep
 from tests.oracle import check
 
 
@@ -244,9 +243,3 @@ def test_an_axis_put_in_for_broadcasting_is_not_taken_out_again():
     assert outer.operations(optimized=False)["stablehlo.reshape"] == 2      # of a, which nobody reads, and of b
     check(lambda a, b: a[None, :, None] * b, x, y)
     check(lambda a: a[:, None] * a[None] + a[:, None].sum(1, keepdims=True), x)
-
-
-def test_equal_slices_are_one_key():
-    first, second = (SliceStep((1, 0), (2, 3), (1, 1)) for _ in range(2))
-    assert first == second and hash(first) == hash(second) and {first: 1}[second] == 1
-    assert first != SliceStep((0, 0), (2, 3), (1, 1))

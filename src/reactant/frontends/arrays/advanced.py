@@ -17,8 +17,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import indexing, value_facts
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import indexing, layouts, value_facts, view_steps
 from reactant.frontends.arrays.elementwise import checked, loop
 from reactant.frontends.arrays.promotion import loop_dtypes
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, is_tensor, wrap
@@ -270,7 +269,7 @@ def read(chosen: Selection) -> ir.Value:
     if 0 in chosen.result or 0 in chosen.view.shape:
         return ops.constant(0, dtype_of(value), chosen.result)
     if not chosen.axes:
-        return st.broadcast(ops.reshape(value, chosen.result), chosen.result)
+        return layouts.broadcast(ops.reshape(value, chosen.result), chosen.result)
     even = _even_slice(chosen)
     if even is not None:
         return even
@@ -290,13 +289,13 @@ def _even_slice(chosen: Selection) -> ir.Value | None:
     shape = chosen.view.shape
     starts, steps = [0] * len(shape), [1] * len(shape)
     starts[axis], steps[axis] = int(index[0]), step
-    return st.SliceStep(tuple(starts), chosen.result, tuple(steps)).read(chosen.view.value())
+    return view_steps.SliceStep(tuple(starts), chosen.result, tuple(steps)).read(chosen.view.value())
 
 
 def _index_values(chosen: Selection) -> list[ir.Value]:
     """The index arrays as int64 values of the common shape."""
     made = [ops.constant(np.ascontiguousarray(i)) if isinstance(i, np.ndarray) else i for i in chosen.indices]
-    return [st.broadcast(i, chosen.index_shape) for i in made]
+    return [layouts.broadcast(i, chosen.index_shape) for i in made]
 
 
 def _index_vectors(chosen: Selection) -> ir.Value:
@@ -329,7 +328,7 @@ def put(tensor: Tensor, items: list, value: object) -> None:
         return
     new = cast(ops.reshape(source.value(), shape), tensor.dtype)
     unique = is_unique(chosen)
-    updates = st.broadcast(new, chosen.result)
+    updates = layouts.broadcast(new, chosen.result)
     chosen.view.assign(write(chosen, updates, "second", unique, any_order=alike(shape, chosen)))
 
 
@@ -459,7 +458,7 @@ def at(ufunc: np.ufunc, tensor: Tensor, index: object, value: object = None) -> 
     updates = None
     if ufunc.nin == 2:
         source = as_value(value, dtypes[1])
-        updates = st.broadcast(ops.reshape(source, fitted(shape_of(source), chosen.result)), chosen.result)
+        updates = layouts.broadcast(ops.reshape(source, fitted(shape_of(source), chosen.result)), chosen.result)
     combine = combiner(ufunc, tensor.dtype, dtypes)
     if combine is None and _rounds_late(ufunc, tensor, dtypes):
         wide = replace(chosen, view=Tensor.of_value(cast(chosen.view.value(), dtypes[0]), ARRAY))

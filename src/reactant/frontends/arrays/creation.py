@@ -12,7 +12,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
-from reactant.frontends.arrays import memory_order, python_overflow, value_facts
+from reactant.frontends.arrays import layouts, memory_order, python_overflow, value_facts, view_steps
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Range, in_order
 from reactant.frontends.arrays.dynamic.run_time_shapes import sized
@@ -51,7 +51,7 @@ def uniform(shape: object, value: object, dtype: object, order: object = "C") ->
     check_dtype(dtype)
     if any(n < 0 for n in shape):
         raise ValueError("negative dimensions are not allowed")
-    strides = st.column_major_strides(shape) if order == "F" else None
+    strides = layouts.column_major_strides(shape) if order == "F" else None
     known = not is_tensor(value) or value.is_concrete()
     if known and size(shape) <= st.CONCRETE_ELEMENTS:
         number = value.numpy() if is_tensor(value) else value
@@ -59,10 +59,10 @@ def uniform(shape: object, value: object, dtype: object, order: object = "C") ->
     if known and np.ndim(value) == 0:
         number = value.numpy()[()] if is_tensor(value) else value
         return Tensor.of_value(ops.constant(np.asarray(np.full((), number, dtype)), shape=shape), strides=strides)
-    if not st.broadcasts_to(np.shape(value), shape):
-        raise ValueError(f"could not broadcast input array from shape {st.shape_text(np.shape(value))} into shape "
-                         f"{st.shape_text(shape)}")
-    return Tensor.of_value(st.broadcast(as_value(value, dtype), shape), strides=strides)
+    if not layouts.broadcasts_to(np.shape(value), shape):
+        raise ValueError(f"could not broadcast input array from shape {layouts.shape_text(np.shape(value))} into shape "
+                         f"{layouts.shape_text(shape)}")
+    return Tensor.of_value(layouts.broadcast(as_value(value, dtype), shape), strides=strides)
 
 
 @implements(np.zeros, creation=True)
@@ -213,11 +213,11 @@ def _row(x: Any, dtype: Any) -> Any:
 def _rows_of_one(nested: Any) -> ir.Value | None:
     """What lists hold that a loop has appended to: rows of one memory, one after the other."""
     first = nested[0] if type(nested) in (list, tuple) and nested else None
-    if not is_tensor(first) or len(first.steps) != 2 or not isinstance(first.steps[0], st.SliceStep):
+    if not is_tensor(first) or len(first.steps) != 2 or not isinstance(first.steps[0], view_steps.SliceStep):
         return None
     storage, start = first.storage, first.steps[0].starts[0] if first.steps[0].starts else 0
     shape = storage.shape
-    if not all([is_tensor(r) and r.storage is storage and r.steps == st.row_steps(shape, start + k)
+    if not all([is_tensor(r) and r.storage is storage and r.steps == view_steps.row_steps(shape, start + k)
                 for k, r in enumerate(nested)]):
         return None
     rest = shape[1:]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts, view_steps
 from reactant.ir.types import Shape
 
 _LETTERS = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
@@ -36,10 +36,10 @@ class Flags:
         """NumPy hands out some views read-only (diagonals) that may be made writeable; broadcast ones may not."""
         tensor = self._tensor
         repeated = any(s == 0 and n > 1 for s, n in zip(tensor.strides_, tensor.shape, strict=True))
-        if write and (repeated or not all(s.writable or isinstance(s, st.DiagonalStep) for s in tensor.steps)):
+        if write and (repeated or not all(s.writable or isinstance(s, view_steps.DiagonalStep) for s in tensor.steps)):
             raise UnsupportedError("Making a broadcast or overlapping view writeable is not supported in compiled "
                                    "code.", hint="Write into a copy.", code="memory-of-traced-array")
-        tensor.steps = tuple(replace(s, writable=True) if write and isinstance(s, st.DiagonalStep) else s
+        tensor.steps = tuple(replace(s, writable=True) if write and isinstance(s, view_steps.DiagonalStep) else s
                              for s in tensor.steps)
         tensor.writeable = bool(write)
 
@@ -53,4 +53,4 @@ class Flags:
 
 
 def _contiguous(shape: Shape, strides: Shape) -> bool:
-    return all(n == 1 or s == c for n, s, c in zip(shape, strides, st.row_major_strides(shape), strict=True))
+    return all(n == 1 or s == c for n, s, c in zip(shape, strides, layouts.row_major_strides(shape), strict=True))

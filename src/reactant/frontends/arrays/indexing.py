@@ -15,8 +15,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays import storage as st
-from reactant.frontends.arrays import value_facts
+from reactant.frontends.arrays import layouts, value_facts, view_steps
 from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import python_type
@@ -148,14 +147,14 @@ def store(target: Tensor, value: object) -> None:
     shape = source.shape if is_tensor(source) else ()
     while len(shape) > target.ndim and shape[0] == 1:
         shape = shape[1:]
-    if not st.broadcasts_to(shape, target.shape):
-        raise ValueError(f"could not broadcast input array from shape {st.shape_text(source.shape)} into shape "
-                         f"{st.shape_text(target.shape)}")
+    if not layouts.broadcasts_to(shape, target.shape):
+        raise ValueError(f"could not broadcast input array from shape {layouts.shape_text(source.shape)} into shape "
+                         f"{layouts.shape_text(target.shape)}")
     if is_tensor(source):
         new = ops.reshape(stored(source, target.dtype), shape)
     else:
         new = as_value(source, target.dtype)
-    target.assign(st.broadcast(new, target.shape))
+    target.assign(layouts.broadcast(new, target.shape))
 
 
 def _check_number(value: object, dtype: np.dtype) -> None:
@@ -320,34 +319,34 @@ def view_of(tensor: Tensor, basic: Basic) -> Tensor:
     return _through(tensor, *_steps(tensor.shape, tensor.strides_, basic))
 
 
-def _through(tensor: Tensor, steps: tuple[st.Step, ...], strides: Shape) -> Tensor:
-    return Tensor(tensor.storage, st.followed(tensor.steps, steps, tensor.storage.shape), dtype=tensor.dtype,
+def _through(tensor: Tensor, steps: tuple[view_steps.Step, ...], strides: Shape) -> Tensor:
+    return Tensor(tensor.storage, view_steps.followed(tensor.steps, steps, tensor.storage.shape), dtype=tensor.dtype,
                   strides=strides, writeable=tensor.writeable)
 
 
-def _steps(shape: Shape, strides: Shape, basic: Basic) -> tuple[tuple[st.Step, ...], Shape]:
+def _steps(shape: Shape, strides: Shape, basic: Basic) -> tuple[tuple[view_steps.Step, ...], Shape]:
     """The steps to what a basic index addresses in an array of this shape and layout, and their strides."""
-    found: list[st.Step] = []
+    found: list[view_steps.Step] = []
     rank, whole = len(shape), shape
     dynamic = any(not isinstance(s, int) for s in basic.starts)
     chosen = [not (dynamic and basic.steps[d] == 1) for d in range(rank)]      # those with known places
     if any(chosen[d] and (basic.starts[d], basic.counts[d], basic.steps[d]) != (0, whole[d], 1) for d in range(rank)):
-        found.append(st.SliceStep(tuple(basic.starts[d] if chosen[d] else 0 for d in range(rank)),
+        found.append(view_steps.SliceStep(tuple(basic.starts[d] if chosen[d] else 0 for d in range(rank)),
                                   tuple(basic.counts[d] if chosen[d] else whole[d] for d in range(rank)),
                                   tuple(basic.steps[d] if chosen[d] else 1 for d in range(rank))))
         shape, strides = found[-1].shape, found[-1].strides(shape, strides)
     if dynamic:
         starts = tuple(0 if chosen[d] else basic.starts[d] for d in range(rank))
-        found.append(st.DynamicSliceStep(starts, tuple(basic.counts)))
+        found.append(view_steps.DynamicSliceStep(starts, tuple(basic.counts)))
         shape, strides = found[-1].shape, found[-1].strides(shape, strides)
     if basic.kept != list(range(rank)):
         strides = tuple(0 if k is None else strides[k] for k in basic.kept)
-        found.append(st.ReshapeStep(tuple(1 if k is None else shape[k] for k in basic.kept), strides))
+        found.append(view_steps.ReshapeStep(tuple(1 if k is None else shape[k] for k in basic.kept), strides))
     return tuple(found), strides
 
 
 @lru_cache(maxsize=16384)
-def _known_steps(shape: Shape, strides: Shape, key: tuple) -> tuple[tuple[st.Step, ...], Shape, bool]:
+def _known_steps(shape: Shape, strides: Shape, key: tuple) -> tuple[tuple[view_steps.Step, ...], Shape, bool]:
     """Steps and strides of an index that `_plain` has written, and whether it picks a single element."""
     whole = _Whole(shape)
     basic = parse(whole, expand(whole, tuple(slice(*i) if type(i) is tuple else i for i in key)))
@@ -355,9 +354,9 @@ def _known_steps(shape: Shape, strides: Shape, key: tuple) -> tuple[tuple[st.Ste
     return steps, strides, not basic.kept and not basic.ellipsis
 
 
-def element_steps(shape: Shape, places: tuple[int, ...]) -> tuple[st.Step, ...]:
+def element_steps(shape: Shape, places: tuple[int, ...]) -> tuple[view_steps.Step, ...]:
     """The steps from a memory of this shape to one element."""
-    return _known_steps(shape, st.row_major_strides(shape), places)[0]
+    return _known_steps(shape, layouts.row_major_strides(shape), places)[0]
 
 
 @dataclass(frozen=True)
@@ -417,9 +416,10 @@ class FlatIterator:
         return found.copy() if is_tensor(found) and found.kind == ARRAY else found
 
     def __setitem__(self, key: object, value: object) -> None:
-        strides = st.reshaped_strides(self.base.shape, self.base.strides_, (self.base.size,))
+        strides = layouts.reshaped_strides(self.base.shape, self.base.strides_, (self.base.size,))
         shape = (self.base.size,)
-        flat = self.base.view(st.GatheredStep(shape, (1,)) if strides is None else st.ReshapeStep(shape, strides))
+        flat = self.base.view(view_steps.GatheredStep(shape, (1,)) if strides is None else
+                              view_steps.ReshapeStep(shape, strides))
         if isinstance(key, slice):
             count = len(range(*key.indices(self.base.size)))
             source = np.ravel(wrap(value))

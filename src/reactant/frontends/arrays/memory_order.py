@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts
 from reactant.ir.types import Shape
 
 ANY, NEW = "CFAK", "CF"
@@ -30,8 +30,8 @@ def letter(order: Any, default: str = "C", permitted: str = ANY) -> str:
 def strides(order: str, shape: Shape, like: Sequence[Any]) -> Shape | None:
     """Strides of a new array; None: row-major. `like`: the arrays it is made from, for "A", and one for "K"."""
     if order == "K":
-        return st.kept_order(like[0].shape, like[0].strides_)
-    return st.column_major_strides(shape) if order == "F" or order == "A" and _in_columns(like) else None
+        return layouts.kept_order(like[0].shape, like[0].strides_)
+    return layouts.column_major_strides(shape) if order == "F" or order == "A" and _in_columns(like) else None
 
 
 def _in_columns(arrays: Sequence[Any]) -> bool:

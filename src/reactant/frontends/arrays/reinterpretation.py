@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import view_steps
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.tensor import Tensor, check_dtype, wrap
 from reactant.frontends.arrays.ufuncs import cast
@@ -60,7 +60,7 @@ def _split(value: ir.Value, k: int) -> ir.Value:
 
 
 @dataclass(frozen=True)
-class ReinterpretStep(st.Step):
+class ReinterpretStep(view_steps.Step):
     """`.view(dtype)`."""
 
     old: np.dtype
@@ -91,7 +91,7 @@ def view(a: Tensor, dtype: object = None, type: object = None) -> Tensor:  # noq
         raise UnsupportedError(f"ndarray.view of the class {type.__name__} is not supported in compiled code.",
                                hint="View it as np.ndarray.", code="array-subclass")
     if dtype is None or np.dtype(dtype) == a.dtype:
-        return a.view(st.ReshapeStep(a.shape, a.strides_))
+        return a.view(view_steps.ReshapeStep(a.shape, a.strides_))
     dtype = np.dtype(dtype)
     check_dtype(dtype)
     if dtype.itemsize == a.itemsize:

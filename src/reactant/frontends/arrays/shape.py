@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import ControlFlowError, UnsupportedError
-from reactant.frontends.arrays import memory_order
+from reactant.frontends.arrays import layouts, memory_order, view_steps
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.creation import shape_tuple
 from reactant.frontends.arrays.implements import implements
@@ -35,8 +35,8 @@ def transpose(a: object, axes: Sequence[int] | None = None) -> Tensor:
     if len(set(order)) != a.ndim:
         raise ValueError("repeated axis in transpose")
     if order == tuple(range(a.ndim)):
-        return a.view(st.ReshapeStep(a.shape, a.strides_)) if a.kind == ARRAY else a
-    return a.view(st.TransposeStep(order, tuple(a.shape[p] for p in order)))
+        return a.view(view_steps.ReshapeStep(a.shape, a.strides_)) if a.kind == ARRAY else a
+    return a.view(view_steps.TransposeStep(order, tuple(a.shape[p] for p in order)))
 
 
 @implements(np.swapaxes, aliases=True)
@@ -80,10 +80,10 @@ def resolve_shape(new: object, count: int) -> Shape:
     if -1 in shape:
         known = size([n for n in shape if n != -1])
         if known == 0 or count % known:
-            raise ValueError(f"cannot reshape array of size {count} into shape {st.shape_text(shape)}")
+            raise ValueError(f"cannot reshape array of size {count} into shape {layouts.shape_text(shape)}")
         shape[shape.index(-1)] = count // known
     if size(shape) != count:
-        raise ValueError(f"cannot reshape array of size {count} into shape {st.shape_text(shape)}")
+        raise ValueError(f"cannot reshape array of size {count} into shape {layouts.shape_text(shape)}")
     return tuple(shape)
 
 
@@ -95,9 +95,9 @@ def reshape(a: object, shape: object, order: object = "C", copy: bool | None = N
         order = "F" if a.flags.fnc else "C"
     if order == "F":
         return transpose(reshape(transpose(a), new[::-1], copy=copy))
-    strides = st.reshaped_strides(a.shape, a.strides_, new) if a.kind == ARRAY else None
+    strides = layouts.reshaped_strides(a.shape, a.strides_, new) if a.kind == ARRAY else None
     if strides is not None and not copy:
-        return a.view(st.ReshapeStep(new, strides))
+        return a.view(view_steps.ReshapeStep(new, strides))
     if copy is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     if a.is_concrete():
@@ -180,7 +180,7 @@ def squeeze(a: object, axis: object = None) -> Tensor:
     kept = [d for d in range(a.ndim) if d not in gone]
     if not gone:
         return a
-    return a.view(st.ReshapeStep(tuple(a.shape[d] for d in kept), tuple(a.strides_[d] for d in kept)))
+    return a.view(view_steps.ReshapeStep(tuple(a.shape[d] for d in kept), tuple(a.strides_[d] for d in kept)))
 
 
 @implements(np.expand_dims, aliases=True)
@@ -193,17 +193,17 @@ def expand_dims(a: object, axis: object) -> Tensor:
         raise ValueError("repeated axis")
     source = iter(range(a.ndim))
     kept = [None if d in new else next(source) for d in range(rank)]
-    return a.view(st.ReshapeStep(tuple(1 if k is None else a.shape[k] for k in kept),
+    return a.view(view_steps.ReshapeStep(tuple(1 if k is None else a.shape[k] for k in kept),
                                  tuple(0 if k is None else a.strides_[k] for k in kept)))
 
 
 @implements(np.broadcast_to, aliases=True)
 def broadcast_to(array: object, shape: object, subok: bool = False) -> Tensor:
     a, new = wrap(array), shape_tuple(shape)
-    if not st.broadcasts_to(a.shape, new):
+    if not layouts.broadcasts_to(a.shape, new):
         raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: "
-                         f"{st.shape_text(a.shape)}  and requested shape {st.shape_text(new)}")
-    return a.view(st.BroadcastStep(new, tuple(range(len(new) - a.ndim, len(new)))))
+                         f"{layouts.shape_text(a.shape)}  and requested shape {layouts.shape_text(new)}")
+    return a.view(view_steps.BroadcastStep(new, tuple(range(len(new) - a.ndim, len(new)))))
 
 
 @implements(np.diagonal, aliases=True)
@@ -218,7 +218,7 @@ def diagonal(a: object, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tens
     moved = transpose(a, (*rest, i, j))
     rows, columns = a.shape[i], a.shape[j]
     count = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    return moved.view(st.DiagonalStep(int(offset), (*(a.shape[d] for d in rest), count)))
+    return moved.view(view_steps.DiagonalStep(int(offset), (*(a.shape[d] for d in rest), count)))
 
 
 @implements(np.shape, aliases=True)

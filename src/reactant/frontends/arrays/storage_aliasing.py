@@ -19,8 +19,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays.storage import DynamicSliceStep, Storage
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.arrays.view_steps import DynamicSliceStep
 from reactant.frontends.session.heap import Heap, Root
 from reactant.frontends.session.trace import Region, current_trace
 from reactant.frontends.source.conversion import is_user_file

@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts, view_steps
 from reactant.frontends.arrays.creation import shape_tuple
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.tensor import Tensor, wrap
@@ -19,7 +19,7 @@ from reactant.ir.types import Shape, dtype_of, shape_of, size
 from reactant.runtime.layout import are_distinct
 from reactant.support.records import dataclass
 
-_PLAIN = (st.SliceStep, st.TransposeStep, st.ReshapeStep, st.BroadcastStep)
+_PLAIN = (view_steps.SliceStep, view_steps.TransposeStep, view_steps.ReshapeStep, view_steps.BroadcastStep)
 
 
 @implements(np.lib.stride_tricks.as_strided, creation=True, aliases=True)
@@ -46,15 +46,15 @@ def as_strided(x: object, shape: object = None, strides: object = None, subok: b
     if 0 not in counts and (low < 0 or high >= size(a.storage.shape)):
         raise ValueError(f"as_strided reaches elements {low} to {high} of an array of {size(a.storage.shape)}: outside "
                          "of its memory.")
-    if a.storage.layout not in (None, st.row_major_strides(a.storage.shape)):
+    if a.storage.layout not in (None, layouts.row_major_strides(a.storage.shape)):
         return as_strided(_as_laid_out(a), counts, bytes_, writeable=False)
     return Tensor(a.storage, (step,), strides=step.steps, writeable=writeable and a.writeable)
 
 
 def _offset(a: Tensor) -> int:
     """Where the first element lies in the memory of the storage, counted in elements."""
-    layout = a.storage.layout or st.row_major_strides(a.storage.shape)
-    probe = np.lib.stride_tricks.as_strided(st._PROBE, a.storage.shape, layout)
+    layout = a.storage.layout or layouts.row_major_strides(a.storage.shape)
+    probe = np.lib.stride_tricks.as_strided(layouts.PROBE, a.storage.shape, layout)
     start = probe.__array_interface__["data"][0]
     for step in a.steps:
         probe = step.numpy(probe)
@@ -70,7 +70,7 @@ def _as_laid_out(a: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True)
-class StridedStep(st.Step):
+class StridedStep(view_steps.Step):
     """Element `i` is `offset + sum(i * steps)` of the flat parent, which is row-major and has the shape `whole`."""
 
     shape: Shape
@@ -103,7 +103,7 @@ class StridedStep(st.Step):
     def _by_axis(self) -> list[tuple[int, list[int], list[int]]] | None:
         """Per axis of the parent: the first index, the dimensions of the view that run along it and their steps there.
         None where a stride is no multiple of an axis' own or a row would run into the next."""
-        own = st.row_major_strides(self.whole)
+        own = layouts.row_major_strides(self.whole)
         first = np.unravel_index(self.offset, self.whole) if self.whole else ()
         groups: list[tuple[int, list[int], list[int]]] = [(int(i), [], []) for i in first]
         for d, s in enumerate(self.steps):

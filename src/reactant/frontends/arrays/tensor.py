@@ -28,7 +28,7 @@ from reactant.errors import (
     UnsupportedError,
     require_plain,
 )
-from reactant.frontends.arrays import memory_order
+from reactant.frontends.arrays import layouts, memory_order, view_steps
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.flags import Flags
@@ -56,14 +56,14 @@ class Tensor(Sized):
                  "strides_", "writeable")
     __array_priority__ = 1000.0
 
-    def __init__(self, storage: st.Storage, steps: tuple[st.Step, ...] = (), *, kind: str = ARRAY,
+    def __init__(self, storage: st.Storage, steps: tuple[view_steps.Step, ...] = (), *, kind: str = ARRAY,
                  strides: Shape | None = None, dtype: np.dtype | None = None, writeable: bool | None = True,
                  interval: tuple[int, int] | None = None):
         self.storage, self.steps, self.kind = storage, steps, kind
         self.writeable = writeable      # None: as decided at run time
         self.shape: Shape = tuple(steps[-1].shape) if steps else storage.shape
         self.dtype = storage.dtype if dtype is None else dtype
-        self.strides_ = st.row_major_strides(self.shape) if strides is None else strides
+        self.strides_ = layouts.row_major_strides(self.shape) if strides is None else strides
         if strides and not steps:
             storage.layout = strides
         self.interval = interval      # known inclusive bounds of an integer scalar, for index checks
@@ -103,10 +103,11 @@ class Tensor(Sized):
 
     def view(self, step: Any = None, dtype: np.dtype | None = None, type: object = None) -> Tensor:
         """A view through one more step; `ndarray.view(dtype)` for users."""
-        if not isinstance(step, st.Step):
+        if not isinstance(step, view_steps.Step):
             return meaning.bytes_as(self, dtype, type) if step is None else \
                 meaning.bytes_as(self, step, dtype if type is None else type)
-        return Tensor(self.storage, st.followed(self.steps, (step,), self.storage.shape), dtype=dtype or self.dtype,
+        steps = view_steps.followed(self.steps, (step,), self.storage.shape)
+        return Tensor(self.storage, steps, dtype=dtype or self.dtype,
                       strides=step.strides(self.shape, self.strides_), writeable=self.writeable and step.writable)
 
     def noting_touch(self) -> Tensor:
@@ -161,13 +162,13 @@ class Tensor(Sized):
         """The current content as an SSA value of exactly `shape` and `dtype`."""
         return self._seen(self.steps) if self.steps else self.storage.read()
 
-    def _seen(self, steps: tuple[st.Step, ...]) -> ir.Value:
+    def _seen(self, steps: tuple[view_steps.Step, ...]) -> ir.Value:
         """What the first steps of the chain show."""
         storage, read = self.storage, len(steps)
         while read and (value := storage.seen_through(steps[:read])) is None:
             read -= 1
         if read < len(steps):
-            if self.region.closed and any(isinstance(s, st.DynamicSliceStep) for s in steps):
+            if self.region.closed and any(isinstance(s, view_steps.DynamicSliceStep) for s in steps):
                 raise LeakError()
             value = value if read else storage.read_at(steps[0])
             for step in steps[read:]:
@@ -180,7 +181,7 @@ class Tensor(Sized):
         self.require_writeable()
         storage, steps = self.storage, self.steps
         kept = [n for n, step in enumerate(steps) if step.keeps]
-        holds = bool(kept) and not kept[0] and storage.is_base and type(steps[0]) is st.SliceStep \
+        holds = bool(kept) and not kept[0] and storage.is_base and type(steps[0]) is view_steps.SliceStep \
             and 0 not in steps[0].shape
         wanted = kept[1:] if holds else kept        # steps that write into what they are a view of
         parents = {n: self._seen(steps[:n]) if n else storage.read() for n in wanted}
@@ -270,7 +271,7 @@ class Tensor(Sized):
         if self.kind != ARRAY:
             return Tensor.of_value(getattr(ops, part)(self.value()), self.kind)
         real = np.dtype(f"f{self.dtype.itemsize // 2}")
-        return self.view(st.ComplexPartStep(part, self.shape), dtype=real)
+        return self.view(view_steps.ComplexPartStep(part, self.shape), dtype=real)
 
     @property
     def base(self) -> Tensor | None:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError, UnsupportedError
-from reactant.frontends.arrays import advanced, segments
+from reactant.frontends.arrays import advanced, layouts, segments
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.elementwise import checked, is_nan, loop
 from reactant.frontends.arrays.implements import concretely, of_concrete, tensors, written_while_tracing
@@ -120,7 +120,7 @@ def layout_after(a: Tensor, removed: Sequence[int], keepdims: bool) -> Shape | N
 
 
 def _layout_after(whole: Shape, strides_: Shape, removed: tuple[int, ...], keepdims: bool) -> Shape | None:
-    if not st.is_permuted(whole, strides_):
+    if not layouts.is_permuted(whole, strides_):
         return None
     gone, rank = set(removed), len(whole)
     kept = [d for d in range(rank) if d not in gone]
@@ -235,7 +235,7 @@ def _mask(where: object, shape: Shape) -> ir.Value:
         raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
     if np.broadcast_shapes(mask.shape, shape) != shape:
         raise ValueError(f"where= of shape {mask.shape} does not broadcast to the array's shape {shape}")
-    return st.broadcast(mask.value(), shape)
+    return layouts.broadcast(mask.value(), shape)
 
 
 def _reduce_monoid(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], start: ir.Value | None,
@@ -255,7 +255,7 @@ def _reduce_monoid(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], star
     value = ops.convert(value, dtype)
     if start is None:
         return value
-    return _body(ufunc, dtype)(st.broadcast(start, shape_of(value)), value)
+    return _body(ufunc, dtype)(layouts.broadcast(start, shape_of(value)), value)
 
 
 def _reduce_without_nan(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...]) -> ir.Value:
@@ -286,7 +286,7 @@ def _reduce_in_order(ufunc: np.ufunc, value: ir.Value, axes: tuple[int, ...], st
     body = _body(ufunc, result, dtype)
     first = 0
     if start is not None:
-        total = st.broadcast(start, kept)
+        total = layouts.broadcast(start, kept)
     elif ufunc.identity is not None and (count == 0 or mask is not None):
         total = ops.constant(ufunc.identity, result, kept)
     else:

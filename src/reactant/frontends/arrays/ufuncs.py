@@ -13,13 +13,14 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError, UnsupportedError
-from reactant.frontends.arrays import memory_order, python_numbers, python_overflow
+from reactant.frontends.arrays import layouts, memory_order, python_numbers, python_overflow
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.elementwise import checked, loop
 from reactant.frontends.arrays.implements import concretely, of_concrete
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, loop_dtypes
-from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, is_tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, wrap
+from reactant.frontends.arrays.tensor_methods import COMPARISONS
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.source import source_map
 from reactant.ir import ops
@@ -81,14 +82,14 @@ def result_strides(operands: Sequence, shape: Shape) -> Shape | None:
     return _strides_after(tuple((t.shape, t.strides_) for t in operands if is_tensor(t)), shape)
 
 
-def _strides_after(layouts: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Shape | None:
+def _strides_after(laid: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Shape | None:
     """`result_strides` of operands of these shapes and strides."""
-    full = [layout for layout in layouts if len(layout[0]) > 1]
-    if not any(st.is_permuted(*layout) for layout in full):
+    full = [layout for layout in laid if len(layout[0]) > 1]
+    if not any(layouts.is_permuted(*layout) for layout in full):
         return None
-    probes = [np.lib.stride_tricks.as_strided(st._PROBE, *layout) for layout in full]
+    probes = [np.lib.stride_tricks.as_strided(layouts.PROBE, *layout) for layout in full]
     flags = [["readonly"]] * len(probes) + [["writeonly", "allocate"]]
-    small = [np.lib.stride_tricks.as_strided(st._PROBE, [min(n, 2) for n in p.shape], p.strides) for p in probes]
+    small = [np.lib.stride_tricks.as_strided(layouts.PROBE, [min(n, 2) for n in p.shape], p.strides) for p in probes]
     made = np.nditer([*small, None], op_flags=flags, op_dtypes=[np.int8] * (len(probes) + 1), order="K",
                      flags=["zerosize_ok"]).operands[-1]
     order = sorted(range(len(shape)), key=lambda d: (-made.strides[d] if made.shape[d] > 1 else 0, d))
@@ -130,9 +131,9 @@ def _form(ufunc: np.ufunc, operands: tuple[Facts, ...], outs: tuple[np.dtype | N
           casting: str = "same_kind", dtype: np.dtype | None = None, mask: tuple[Shape, Shape] | None = None) -> Form:
     dtypes = loop_dtypes(ufunc, (*(weak for _, weak, _ in operands), *(outs or (None,) * ufunc.nout)), casting, dtype)
     shapes = [shape for shape, _, _ in operands] + ([] if mask is None else [mask[0]])
-    shape = st.broadcast_shapes(*shapes)
-    layouts = tuple((extents, strides) for extents, _, strides in operands) + (() if mask is None else (mask,))
-    return Form(dtypes, shape, ARRAY if any(shapes) else SCALAR, _strides_after(layouts, shape) if len(shape) > 1 else
+    shape = layouts.broadcast_shapes(*shapes)
+    laid = tuple((extents, strides) for extents, _, strides in operands) + (() if mask is None else (mask,))
+    return Form(dtypes, shape, ARRAY if any(shapes) else SCALAR, _strides_after(laid, shape) if len(shape) > 1 else
                 None, loop(ufunc), ufunc in COMPARISONS.values() and dtypes[0].kind in "iu",
                 ufunc is np.power and dtypes[0].kind == "i",
                 ufunc in _EXACT and len({*dtypes}) == 1 and dtypes[0].kind in "iuf")
@@ -311,7 +312,7 @@ def _spread(x: object, dtype: np.dtype, shape: Shape) -> ir.Value:
             if x.kind == PYTHON and dtype.kind in "iu":
                 python_overflow.require_held(value, x.interval, dtype)
             value = cast(value, dtype)
-        return value if x.shape == shape else st.broadcast(value, shape)
+        return value if x.shape == shape else layouts.broadcast(value, shape)
     return ops.constant(_number(x, dtype), dtype, shape)
 
 
@@ -336,7 +337,7 @@ def _compared_widely(ufunc: np.ufunc, form: Form, operands: list) -> ir.Value:
     for x in operands:      # a negative one is below all
         python = is_tensor(x) and x.kind == PYTHON
         below.append(ops.compare(x.value(), 0, "LT") if python else None)
-        values.append(st.broadcast(cast(x.value(), np.uint64), form.shape) if python else
+        values.append(layouts.broadcast(cast(x.value(), np.uint64), form.shape) if python else
                       _spread(x, form.dtypes[0], form.shape))
     result = form.loop(values, form.dtypes)
     for negative, order in zip(below, ((-1, 0), (0, -1)), strict=True):
@@ -349,19 +350,19 @@ def _finish(result: ir.Value, out: Tensor | None, where: object, kind: str, stri
     """Store into `out` (masked by `where`) or make a new array."""
     if out is None:
         if where is not True:
-            mask = st.broadcast(as_value(where, np.dtype(bool)), shape_of(result))
+            mask = layouts.broadcast(as_value(where, np.dtype(bool)), shape_of(result))
             result = ops.select(mask, result, 0)     # NumPy leaves these elements undefined
         return Tensor.of_value(result, kind, strides=strides)
     if not is_tensor(out):
         raise ConstantWriteError("the array given as out=")
-    if (made := st.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
-        raise ValueError(f"non-broadcastable output operand with shape {st.shape_text(out.shape)} doesn't match the "
-                         f"broadcast shape {st.shape_text(made)}")
+    if (made := layouts.broadcast_shapes(out.shape, shape_of(result))) != out.shape:
+        raise ValueError(f"non-broadcastable output operand with shape {layouts.shape_text(out.shape)} doesn't match "
+                         f"the broadcast shape {layouts.shape_text(made)}")
     if out.writeable is False and not out.storage.constant:
         raise ValueError("output array is read-only")
-    new = st.broadcast(cast(result, out.dtype), out.shape)
+    new = layouts.broadcast(cast(result, out.dtype), out.shape)
     if where is not True:
-        new = ops.select(st.broadcast(as_value(where, np.dtype(bool)), out.shape), new, out.value())
+        new = ops.select(layouts.broadcast(as_value(where, np.dtype(bool)), out.shape), new, out.value())
     out.assign(new)
     return out
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import view_steps
 from reactant.frontends.arrays.dynamic.bounded import guarded_copy
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.tensor import Tensor, wrap
@@ -19,7 +19,7 @@ SLICED = 64
 
 
 @dataclass(frozen=True)
-class WindowStep(st.Step):
+class WindowStep(view_steps.Step):
     """Windows of `length` along `axis`, as a new last dimension."""
 
     axis: int

@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays.storage import DynamicSliceStep, Step, Storage
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import (
     ChosenStorage,
     GuardedStorage,
@@ -16,6 +16,7 @@ from reactant.frontends.arrays.storage_aliasing import (
     roots_of,
 )
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.view_steps import DynamicSliceStep, Step
 from reactant.frontends.control.joins import Leaf
 from reactant.frontends.control.trees import Held
 from reactant.ir import ops

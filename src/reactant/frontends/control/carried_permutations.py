@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays.storage import Step, Storage
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import ChosenStorage, may_be_one, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor
+from reactant.frontends.arrays.view_steps import Step
 from reactant.frontends.control.loop_carried import Carried, Slot
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.trees import Held

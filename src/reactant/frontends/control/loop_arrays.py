@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays.storage import DynamicSliceStep, Storage
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import (
     ChosenStorage,
     GuardedStorage,
@@ -26,6 +26,7 @@ from reactant.frontends.arrays.storage_aliasing import (
     roots_of,
 )
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.arrays.view_steps import DynamicSliceStep
 from reactant.frontends.control import carried_permutations, rebinding
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.carried_permutations import Rotation

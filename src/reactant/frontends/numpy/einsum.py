@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays import memory_order
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import memory_order, view_steps
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import store
 from reactant.frontends.arrays.promotion import result_type
@@ -90,7 +89,7 @@ def _diagonals(t: Tensor, labels: list) -> tuple[Tensor, list]:
         rest = [d for d in range(t.ndim) if d not in (i, j)]
         moved = np.transpose(t, (*rest, i, j))
         n = t.shape[i]
-        t = moved.view(st.DiagonalStep(0, (*(t.shape[d] for d in rest), n), writable=True))
+        t = moved.view(view_steps.DiagonalStep(0, (*(t.shape[d] for d in rest), n), writable=True))
         labels = [*(labels[d] for d in rest), repeated]
     return t, labels
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import Reason, UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays.creation import shape_tuple, side_by_side
 from reactant.frontends.arrays.implements import implements, refuse
 from reactant.frontends.arrays.indexing import store
@@ -83,7 +83,7 @@ def concatenate(arrays: object = (), /, axis: int | None = 0, out: object = None
     if out is not None:
         return _fill(out, value)
     column_major = all(p.flags.fnc or p.flags.forc and not p.flags.c_contiguous for p in parts) and parts[0].ndim > 1
-    return Tensor.of_value(value, strides=st.column_major_strides(shape_of(value)) if column_major else None)
+    return Tensor.of_value(value, strides=layouts.column_major_strides(shape_of(value)) if column_major else None)
 
 
 @implements(np.stack)
@@ -416,7 +416,8 @@ def insert(arr: object, obj: object, values: object, axis: int | None = None) ->
         flat = np.repeat(flat, v.shape[axis])
     order = np.insert(np.arange(n), positions if not single else flat, n + np.arange(flat.size))
     shape = (*a.shape[:axis], flat.size, *a.shape[axis + 1:])
-    joined = ops.concatenate([a.value(), st.broadcast(cast(np.broadcast_to(v, shape).value(), a.dtype), shape)], axis)
+    put = layouts.broadcast(cast(np.broadcast_to(v, shape).value(), a.dtype), shape)
+    joined = ops.concatenate([a.value(), put], axis)
     return _take(Tensor.of_value(joined), order, axis)
 
 

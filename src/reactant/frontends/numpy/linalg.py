@@ -15,6 +15,7 @@ from jaxlib.mlir import ir
 from numpy.linalg import LinAlgError
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.implements import implements, of_concrete
 from reactant.frontends.arrays.tensor import ARRAY, SCALAR, Tensor, wrap
@@ -87,7 +88,7 @@ def solve(a: object, b: object) -> Tensor:
         return _of_empty(np.linalg.solve, a, b)
     right = np.expand_dims(b, -1) if vector else b
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    values = [st.broadcast(cast(x.value(), work), (*batch, *x.shape[-2:])) for x in (a, right)]
+    values = [layouts.broadcast(cast(x.value(), work), (*batch, *x.shape[-2:])) for x in (a, right)]
     x, ok = call_jax(decompositions.solve, *values)
     _require(ok, "Singular matrix")
     x = ops.reshape(x, (*batch, a.shape[-1])) if vector else x
@@ -107,7 +108,7 @@ def inv(a: object) -> Tensor:
 
 def _inverses(a: Tensor, work: np.dtype) -> tuple[ir.Value, ir.Value]:
     """Inverses and one flag a matrix."""
-    identity = st.broadcast(ops.constant(np.eye(a.shape[-1], dtype=work)), a.shape)
+    identity = layouts.broadcast(ops.constant(np.eye(a.shape[-1], dtype=work)), a.shape)
     x, each = call_jax(decompositions.solve_each, cast(a.value(), work), identity)
     return x, each
 
@@ -169,7 +170,7 @@ def matrix_power(a: object, n: int) -> Tensor:
     except AttributeError as error:
         raise TypeError("exponent must be an integer") from error
     if n == 0:
-        return _new(st.broadcast(ops.constant(np.eye(a.shape[-1], dtype=a.dtype)), a.shape))
+        return _new(layouts.broadcast(ops.constant(np.eye(a.shape[-1], dtype=a.dtype)), a.shape))
     if n < 0:
         a, n = inv(a), -n
     result = None
@@ -401,7 +402,7 @@ def cond(x: object, p: object = None) -> Tensor:
         _stack(x, square=True)
         work, result = _dtypes(x)
         inverse, each = _inverses(x, work)
-        mask = st.broadcast(ops.reshape(each, (*x.shape[:-2], 1, 1)), x.shape)
+        mask = layouts.broadcast(ops.reshape(each, (*x.shape[:-2], 1, 1)), x.shape)
         inverse = Tensor.of_value(ops.select(mask, inverse, np.nan))
         ratio = (norm(x, p, (-2, -1)) * norm(inverse, p, (-2, -1))).astype(real_dtype(result))
     known = np.isnan(ratio) & ~np.any(np.isnan(x), axis=(-2, -1))

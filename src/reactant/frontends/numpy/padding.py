@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.tensor import Tensor, wrap
 from reactant.frontends.arrays.ufuncs import cast
@@ -48,7 +48,7 @@ def _joined(left: ir.Value | None, x: ir.Value, right: ir.Value | None, axis: in
 def _repeated(edge: ir.Value, axis: int, count: int) -> ir.Value:
     shape = list(shape_of(edge))
     shape[axis] = count
-    return st.broadcast(edge, tuple(shape))
+    return layouts.broadcast(edge, tuple(shape))
 
 
 # ---- modes -----------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def _constant(x: ir.Value, axis: int, low: int, high: int, values: tuple) -> ir.
     for count, value in ((low, values[0]), (high, values[1])):
         shape = list(shape_of(x))
         shape[axis] = count
-        sides.append(st.broadcast(cast(wrap(value).value(), dtype_of(x)), tuple(shape)) if count else None)
+        sides.append(layouts.broadcast(cast(wrap(value).value(), dtype_of(x)), tuple(shape)) if count else None)
     return _joined(sides[0], x, sides[1], axis)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.creation import shape_tuple
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, wrap
@@ -87,7 +88,7 @@ def array_of_value(value: ir.Value) -> Tensor:
 
 def spread(x: Any, shape: Shape, dtype: object = np.float64) -> ir.Value:
     """A parameter as a value of `shape`."""
-    return st.broadcast(cast(wrap(x).value(), np.dtype(dtype)), shape)
+    return layouts.broadcast(cast(wrap(x).value(), np.dtype(dtype)), shape)
 
 
 # ---- integers --------------------------------------------------------------------------------------------------

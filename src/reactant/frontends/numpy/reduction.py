@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays.elementwise import is_nan, loop
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor, wrap
@@ -46,7 +46,8 @@ def _mask_of(where: object) -> object:
 
 def _same_tensor(like: Tensor, value: ir.Value) -> Tensor:
     """A new array with the layout of `like`."""
-    return Tensor.of_value(value, ARRAY, strides=like.strides_ if st.is_permuted(like.shape, like.strides_) else None)
+    strides = like.strides_ if layouts.is_permuted(like.shape, like.strides_) else None
+    return Tensor.of_value(value, ARRAY, strides=strides)
 
 
 # ---- plain reductions ------------------------------------------------------------------------------------------
@@ -186,7 +187,7 @@ def _count(a: Tensor, axes: tuple[int, ...], keepdims: bool, where: object) -> A
     """How many elements each mean is of: an int, or a tensor with `where`."""
     if where is True:
         return size([a.shape[d] for d in axes])
-    mask = Tensor.of_value(st.broadcast(wrap(where).value(), a.shape))
+    mask = Tensor.of_value(layouts.broadcast(wrap(where).value(), a.shape))
     return reduce(np.add, mask, axes, np.int64, keepdims=keepdims)
 
 
@@ -194,7 +195,7 @@ def _divided(total: Tensor, count: Any, dtype: np.dtype, out: object, name: str)
     """total / count converted to `dtype`, into `out` when given."""
     quotient = total / count
     value = cast(cast(quotient.value(), total.dtype), dtype)
-    return deliver(value, out, total.strides_ if st.is_permuted(total.shape, total.strides_) else None, name)
+    return deliver(value, out, total.strides_ if layouts.is_permuted(total.shape, total.strides_) else None, name)
 
 
 def _last(dtype: object, accumulated: np.dtype, operand: np.dtype) -> np.dtype:

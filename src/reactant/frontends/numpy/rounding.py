@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.frontends.arrays import python_overflow, ufuncs
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts, python_overflow, ufuncs
 from reactant.frontends.arrays.elementwise import is_inf, is_nan, sign_bit
 from reactant.frontends.arrays.implements import implements
 from reactant.frontends.arrays.indexing import store
@@ -26,7 +25,7 @@ def like(a: Tensor, value: ir.Value) -> Tensor:
     """A result of the shape of `a`: a scalar for 0-d, the layout of `a` otherwise."""
     if not a.shape:
         return Tensor.of_value(value, SCALAR)
-    return Tensor.of_value(value, ARRAY, strides=a.strides_ if st.is_permuted(a.shape, a.strides_) else None)
+    return Tensor.of_value(value, ARRAY, strides=a.strides_ if layouts.is_permuted(a.shape, a.strides_) else None)
 
 
 def into(out: object, result: Any) -> Any:
@@ -125,7 +124,7 @@ def _numbers(x: ir.Value, nan: object, posinf: object, neginf: object) -> ir.Val
     shape = x.type.shape
 
     def number(given: object, default: float) -> ir.Value:
-        return st.broadcast(ufuncs.as_value(default if given is None else given, dtype), shape)
+        return layouts.broadcast(ufuncs.as_value(default if given is None else given, dtype), shape)
     endless = is_inf(x)
     finite = ops.select(endless, ops.select(sign_bit(x), number(neginf, float(limits.min)),
                                             number(posinf, float(limits.max))), x)

@@ -9,8 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConstantWriteError
-from reactant.frontends.arrays import advanced, memory_order, value_facts
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import advanced, layouts, memory_order, value_facts
 from reactant.frontends.arrays.creation import as_tensor
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Mask
 from reactant.frontends.arrays.implements import implements
@@ -76,10 +75,10 @@ def chosen_between(condition: object, x: object, y: object) -> Tensor:
     operands = [p if isinstance(p, (bool, int, float, complex)) and not is_tensor(p) else wrap(p) for p in (x, y)]
     mask = wrap(condition)
     dtype = result_type(tuple(weak_type(p) for p in operands))
-    shape = st.broadcast_shapes(mask.shape, *(getattr(p, "shape", ()) for p in operands))
-    left, right = (st.broadcast(as_value(p, dtype), shape) for p in operands)
+    shape = layouts.broadcast_shapes(mask.shape, *(getattr(p, "shape", ()) for p in operands))
+    left, right = (layouts.broadcast(as_value(p, dtype), shape) for p in operands)
     test = cast(mask.value(), bool)
-    test = test if not mask.shape else st.broadcast(test, shape)
+    test = test if not mask.shape else layouts.broadcast(test, shape)
     strides = result_strides([mask, *operands], shape)
     return Tensor.of_value(ops.select(test, left, right), strides=strides)
 
@@ -287,16 +286,16 @@ def copyto(dst: object, src: object, casting: str = "same_kind", where: object =
         raise TypeError(f"Cannot cast array data from {source.dtype!r} to {a.dtype!r} according to the rule "
                         f"'{casting}'")
     shape = () if plain else source.shape
-    if not st.broadcasts_to(shape, a.shape):
-        raise ValueError(f"could not broadcast input array from shape {st.shape_text(shape)} into shape "
-                         f"{st.shape_text(a.shape)}")
-    new = st.broadcast(as_value(source, a.dtype), a.shape)
+    if not layouts.broadcasts_to(shape, a.shape):
+        raise ValueError(f"could not broadcast input array from shape {layouts.shape_text(shape)} into shape "
+                         f"{layouts.shape_text(a.shape)}")
+    new = layouts.broadcast(as_value(source, a.dtype), a.shape)
     if where is not True:
         mask = wrap(where)
-        if not st.broadcasts_to(mask.shape, a.shape):
-            raise ValueError(f"could not broadcast where mask from shape {st.shape_text(mask.shape)} into shape "
-                             f"{st.shape_text(a.shape)}")
-        new = ops.select(st.broadcast(cast(mask.value(), bool), a.shape), new, a.value())
+        if not layouts.broadcasts_to(mask.shape, a.shape):
+            raise ValueError(f"could not broadcast where mask from shape {layouts.shape_text(mask.shape)} into shape "
+                             f"{layouts.shape_text(a.shape)}")
+        new = ops.select(layouts.broadcast(cast(mask.value(), bool), a.shape), new, a.value())
     a.assign(new)
 
 
@@ -314,11 +313,11 @@ def choose(a: object, choices: object, out: object = None, mode: str = "raise") 
     dtype = result_type(tuple(weak_type(p) for p in parts))
     shape = np.broadcast_shapes(index.shape, *(p.shape for p in parts))
     position = require_between(index, len(parts), "invalid entry in choice array") if mode == "raise" else index.value()
-    where_ = st.broadcast(position, shape)
-    result = st.broadcast(cast(parts[-1].value(), dtype), shape)
+    where_ = layouts.broadcast(position, shape)
+    result = layouts.broadcast(cast(parts[-1].value(), dtype), shape)
     for number in range(len(parts) - 2, -1, -1):
-        result = ops.select(ops.compare(where_, number, "EQ"), st.broadcast(cast(parts[number].value(), dtype), shape),
-                            result)
+        part = layouts.broadcast(cast(parts[number].value(), dtype), shape)
+        result = ops.select(ops.compare(where_, number, "EQ"), part, result)
     return finish(Tensor.of_value(result, "array" if shape else SCALAR), out)
 
 
@@ -337,9 +336,10 @@ def select(condlist: Sequence, choicelist: Sequence, default: object = 0) -> Ten
     dtype = result_type(tuple(weak_type(p) for p in weak))
     parts = [wrap(p) for p in weak]
     shape = np.broadcast_shapes(*(p.shape for p in (*tests, *parts[:-1])))
-    result = st.broadcast(cast(parts[-1].value(), dtype), shape)
+    result = layouts.broadcast(cast(parts[-1].value(), dtype), shape)
     for test, part in zip(reversed(tests), reversed(parts[:-1]), strict=True):
-        result = ops.select(st.broadcast(test.value(), shape), st.broadcast(cast(part.value(), dtype), shape), result)
+        values = layouts.broadcast(cast(part.value(), dtype), shape)
+        result = ops.select(layouts.broadcast(test.value(), shape), values, result)
     return Tensor.of_value(result)
 
 
@@ -415,6 +415,6 @@ def ravel_multi_index(multi_index: object, dims: object, mode: Any = "raise", or
             raise TypeError("only int indices permitted")
         value = require_between(part, n, "invalid entry in coordinates array") if how == "raise" \
             else moded(part, n, how).astype(np.int64).value()
-        term = ops.multiply(st.broadcast(value, shape), step)
+        term = ops.multiply(layouts.broadcast(value, shape), step)
         total, step = term if total is None else ops.add(total, term), step * n
     return Tensor.of_value(total, "array" if shape else SCALAR)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays.creation import as_tensor
 from reactant.frontends.arrays.dynamic.bounded import (
     ADVICE,
@@ -103,7 +103,7 @@ def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, left: Any, right: Any,
     x, last = points.value(), minus(count, 1)
     end = last if isinstance(last, int) else Tensor.of_value(last, SCALAR)
     ends = (xs[0], xs[end], fs[0] if left is None else left, fs[end] if right is None else right, fs[end])
-    x_first, x_last, low, high, f_last = (st.broadcast(wrap(v).value(), shape) for v in ends)
+    x_first, x_last, low, high, f_last = (layouts.broadcast(wrap(v).value(), shape) for v in ends)
     low, high = cast(low, fs.dtype), cast(high, fs.dtype)
     found, several = f_last, ops.compare(as_number(count), 1, "GT")
     if n > 1:
@@ -111,11 +111,11 @@ def _interpolated(points: Tensor, xs: Tensor, fs: Tensor, left: Any, right: Any,
         segment = ops.subtract(np.searchsorted(xs, points.ravel(), side="right").value(), 1)
         segment = ops.clamp(0, segment, ops.clamp(0, as_number(minus(last, 1)), n - 2))
         line = _on_line(x, *_ends(xs.value(), fs.value(), ops.reshape(segment, shape)))
-        found = ops.select(st.broadcast(several, shape), line, found)
+        found = ops.select(layouts.broadcast(several, shape), line, found)
     found = ops.select(ops.compare(x, x_first, "LT"), low, found)
     found = ops.select(ops.compare(x, x_last, "GT"), high, found)
     nan = ops.complex(x, ops.splat(0, x)) if fs.dtype.kind == "c" else x
-    looked_for = ops.and_(is_nan(x), st.broadcast(several, shape))      # not by NumPy between one point and itself
+    looked_for = ops.and_(is_nan(x), layouts.broadcast(several, shape))      # not by NumPy between one point and itself
     return Tensor.of_value(ops.select(looked_for, nan, found), "array" if shape else SCALAR)
 
 

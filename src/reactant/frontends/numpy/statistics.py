@@ -13,7 +13,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import view_steps
 from reactant.frontends.arrays.elementwise import is_nan
 from reactant.frontends.arrays.implements import concretely, implements
 from reactant.frontends.arrays.promotion import result_type
@@ -376,4 +376,4 @@ def corrcoef(x: object, y: object = None, rowvar: bool = True, *, dtype: object 
 
 def _diagonal(square: ir.Value) -> ir.Value:
     n = shape_of(square)[0]
-    return st.DiagonalStep(0, (n,)).read(square)
+    return view_steps.DiagonalStep(0, (n,)).read(square)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError
-from reactant.frontends.arrays.storage import Storage, row_steps
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import (
     GuardedStorage,
     PerhapsAgain,
@@ -28,6 +28,7 @@ from reactant.frontends.arrays.storage_aliasing import (
     roots_of,
 )
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
+from reactant.frontends.arrays.view_steps import row_steps
 from reactant.frontends.control import container_aliasing, loop_identity, mutation_log
 from reactant.frontends.control.branches import contents_tree
 from reactant.frontends.control.carriers import Carrier

@@ -17,8 +17,9 @@ from reactant.errors import ListTooLong, Reason, UnsupportedError
 from reactant.frontends.arrays.creation import side_by_side
 from reactant.frontends.arrays.dynamic import bounded
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Range
+from reactant.frontends.arrays.layouts import is_permuted
 from reactant.frontends.arrays.nested import mapped
-from reactant.frontends.arrays.storage import Storage, is_permuted
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import PerhapsAgain, Picked, Stood, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing, element_copies

@@ -16,9 +16,10 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.python_numbers import bounds
-from reactant.frontends.arrays.storage import Storage, row_steps
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import GuardedStorage, begun_with, has_dynamic_steps, look, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
+from reactant.frontends.arrays.view_steps import row_steps
 from reactant.frontends.control import element_copies
 from reactant.frontends.control.branches import StagedRaise
 from reactant.frontends.control.demands import APPENDS, POPS, READS, SHIFTS, MoreUse

@@ -14,10 +14,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import UnsupportedError
+from reactant.frontends.arrays.layouts import row_major_strides
 from reactant.frontends.arrays.records import Records
-from reactant.frontends.arrays.storage import DynamicSliceStep, Step, Storage, row_major_strides
+from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, wrap
+from reactant.frontends.arrays.view_steps import DynamicSliceStep, Step
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.kernels.form.record import Buffer, Field, Scalar

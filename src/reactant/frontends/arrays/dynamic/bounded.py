@@ -14,8 +14,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError, UnsupportedError
-from reactant.frontends.arrays import memory_order, value_facts
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts, memory_order, value_facts, view_steps
 from reactant.frontends.arrays.promotion import MOST_DIMENSIONS, NO_NUMBER
 from reactant.frontends.arrays.storage_aliasing import MovedTogether
 from reactant.frontends.arrays.tensor import (
@@ -310,7 +309,7 @@ class Bounded:
             return
         source = value if type(value) is Bounded else wrap(value)
         moved = cast(aligned(source, self.extents, self.frame.shape), self.dtype)
-        mask, new = self.valid(), st.broadcast(moved, self.frame.shape)
+        mask, new = self.valid(), layouts.broadcast(moved, self.frame.shape)
         self.frame.assign(new if mask is None else ops.select(mask, new, self.value()))
 
     def _is_itself(self, other: Bounded) -> bool:
@@ -439,8 +438,8 @@ def in_place(ufunc: np.ufunc, target: Tensor, other: Bounded) -> Tensor:
     return ufunc(target, other, out=target)
 
 
-def same_step(a: st.Step, b: st.Step) -> bool:
-    if isinstance(a, st.DynamicSliceStep) and isinstance(b, st.DynamicSliceStep):
+def same_step(a: view_steps.Step, b: view_steps.Step) -> bool:
+    if isinstance(a, view_steps.DynamicSliceStep) and isinstance(b, view_steps.DynamicSliceStep):
         return a.shape == b.shape and all(value_facts.same(p, q) for p, q in zip(a.starts, b.starts, strict=True))
     return type(a) is type(b) and a == b
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from reactant.errors import UnsupportedError
-from reactant.frontends.arrays import advanced, indexing
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import advanced, indexing, layouts, view_steps
 from reactant.frontends.arrays.dynamic.bounded import (
     ADVICE,
     Bounded,
@@ -90,7 +89,7 @@ def _put_under_flag(tensor: Tensor, items: list, value: object) -> None:
     flag = next(i for i in items if _is_mask(i))
     source = wrap(value)
     shape = advanced.fitted(source.shape, (1, *tensor.shape))
-    new = st.broadcast(cast(ops.reshape(source.value(), shape), tensor.dtype), (1, *tensor.shape))
+    new = layouts.broadcast(cast(ops.reshape(source.value(), shape), tensor.dtype), (1, *tensor.shape))
     tensor.assign(ops.select(flag.value(), ops.reshape(new, tensor.shape), tensor.value()))
 
 
@@ -125,14 +124,15 @@ def over(view: Tensor, mask: Tensor, position: int, to_front: bool) -> Bounded:
     lead, rest = view.shape[:position], view.shape[position + mask.ndim:]
     shape = (*lead, mask.size, *rest)
     if mask.ndim != 1:
-        strides = st.reshaped_strides(view.shape, view.strides_, shape)
-        view = view.view(st.GatheredStep(shape, st.row_major_strides(shape)) if strides is None else
-                         st.ReshapeStep(shape, strides))
+        strides = layouts.reshaped_strides(view.shape, view.strides_, shape)
+        view = view.view(view_steps.GatheredStep(shape, layouts.row_major_strides(shape)) if strides is None else
+                         view_steps.ReshapeStep(shape, strides))
     extents: list[Extent | None] = [None] * len(shape)
     extents[position] = Mask(ops.reshape(mask.value(), (mask.size,)))
     if to_front and position:
         order = (position, *(d for d in range(len(shape)) if d != position))
-        return Bounded(view.view(st.TransposeStep(order, tuple(shape[d] for d in order))), [extents[d] for d in order])
+        moved = view.view(view_steps.TransposeStep(order, tuple(shape[d] for d in order)))
+        return Bounded(moved, [extents[d] for d in order])
     return Bounded(view, extents)
 
 
@@ -179,7 +179,7 @@ def _updates(chosen: advanced.Selection, extents: list, value: object) -> Any:
     for d, extent in zip(chosen.batch, extents, strict=True):
         wanted[d] = extent
     source = value if is_partial(value) else wrap(value)
-    return st.broadcast(aligned(source, wanted, chosen.result), chosen.result)
+    return layouts.broadcast(aligned(source, wanted, chosen.result), chosen.result)
 
 
 @means("at_selected")

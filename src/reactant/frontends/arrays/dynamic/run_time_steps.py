@@ -11,7 +11,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import ConcreteValueNeeded
-from reactant.frontends.arrays import storage as st
+from reactant.frontends.arrays import layouts
 from reactant.frontends.arrays.dynamic import bounded_slices
 from reactant.frontends.arrays.dynamic.bounded import (
     Bounded,
@@ -124,7 +124,7 @@ def put(tensor: Tensor, items: list, value: Any) -> None:
     source, row = wrap(value), tuple(1 if k == d else n for k, n in enumerate(whole.shape))
     if whole.ndim - d <= source.ndim and source.shape[source.ndim - (whole.ndim - d)] != 1:
         raise ConcreteValueNeeded("The step of a slice")
-    update = st.broadcast(cast(source.value(), whole.dtype), row)
+    update = layouts.broadcast(cast(source.value(), whole.dtype), row)
     whole.assign(_written(found, whole.value(), update))
 
 

@@ -35,9 +35,9 @@ from reactant.frontends.arrays.dynamic.bounded import (
     with_extents,
 )
 from reactant.frontends.arrays.dynamic.bounded_slices import in_frame
+from reactant.frontends.arrays.layouts import shape_text
 from reactant.frontends.arrays.promotion import loop_dtypes
 from reactant.frontends.arrays.shape import axis_in
-from reactant.frontends.arrays.storage import shape_text
 from reactant.frontends.arrays.tensor import SCALAR, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.arrays.ufuncs import weak_type
 from reactant.frontends.session.dispatch import means
