@@ -19,7 +19,8 @@ from reactant.frontends.arrays import layouts, value_facts, view_steps
 from reactant.frontends.arrays.implements import has_tensors
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import python_type
-from reactant.frontends.arrays.tensor import ARRAY, COMPARISONS, PYTHON, SCALAR, Tensor, is_tensor, wrap
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_tensor, wrap
+from reactant.frontends.arrays.tensor_methods import COMPARISONS
 from reactant.frontends.arrays.ufuncs import as_value, stored
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.recording import recording

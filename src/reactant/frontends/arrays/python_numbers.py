@@ -20,7 +20,8 @@ from reactant.frontends.arrays import python_overflow
 from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.elementwise import loop
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, python_type
-from reactant.frontends.arrays.tensor import COMPARISONS, PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.arrays.tensor import PYTHON, Tensor, is_tensor, python_number
+from reactant.frontends.arrays.tensor_methods import COMPARISONS
 from reactant.frontends.session.trace import current_trace
 from reactant.ir import ops
 

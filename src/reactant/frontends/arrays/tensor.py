@@ -33,7 +33,7 @@ from reactant.frontends.arrays import storage as st
 from reactant.frontends.arrays.casting import cast
 from reactant.frontends.arrays.flags import Flags
 from reactant.frontends.arrays.promotion import ARRAY, NO_NUMBER, PYTHON, PYTHON_DTYPES, SCALAR, is_number, python_type
-from reactant.frontends.arrays.sized import Sized
+from reactant.frontends.arrays.tensor_methods import Methods
 from reactant.frontends.session import calls
 from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.retracing import RUN_TIME_KEYS
@@ -49,7 +49,7 @@ TRACED_TEXT = "<traced "
 """What the text of a traced value starts with."""
 
 
-class Tensor(Sized):
+class Tensor(Methods):
     """A traced array. Make one with `of_value`, `wrap`, or by calling NumPy on another."""
 
     __slots__ = ("__weakref__", "dtype", "interval", "kind", "owner", "region", "shape", "steps", "storage",
@@ -458,40 +458,9 @@ class Tensor(Sized):
     def fill(self, value: object) -> None:
         self[...] = value
 
-    def flatten(self, order: object = "C") -> Tensor:
-        return np.ravel(self, order=order).copy()
-
-    def sort(self, axis: int = -1, kind: object = None, order: object = None, *, stable: bool | None = None) -> None:
-        self[...] = np.sort(self, axis=axis)
-
-    def partition(self, kth: object, axis: int = -1, kind: str = "introselect", order: object = None) -> None:
-        self[...] = np.partition(self, kth, axis=axis)
-
-    def dot(self, other: object, out: object = None) -> Any:
-        return np.dot(self, other, out=out)
-
-    def compress(self, condition: object, axis: int | None = None, out: object = None) -> Any:
-        return np.compress(condition, self, axis, out)
-
-    def conjugate(self, out: object = None) -> Any:
-        found = np.conjugate(self, out=out)
-        return found if self.kind != PYTHON or not is_tensor(found) else python_number(found.value())
-
-    conj = conjugate
-
     def setflags(self, write: bool | None = None, align: object = None, uic: object = None) -> None:
         if write is not None:
             self.flags.writeable = bool(write)
-
-    def transpose(self, *axes: object) -> Tensor:
-        alone = len(axes) == 1 and (axes[0] is None or _is_sequence(axes[0]))
-        return meaning.function(np.transpose, (self, axes[0] if alone else axes or None), {})
-
-    def reshape(self, *shape: object, order: object = "C", copy: bool | None = None) -> Tensor:
-        new = shape[0] if len(shape) == 1 and _is_sequence(shape[0]) else shape
-        if self.kind != ARRAY and not new:
-            return self
-        return meaning.function(np.reshape, (self, new), {"order": order, "copy": copy})
 
     def is_integer(self) -> Any:
         found = np.floor(self) == self
@@ -544,122 +513,6 @@ _ADVICE = {
            "(static_argnames=...).",
 }
 
-def _method(function: Callable) -> Callable:
-    def call(self: Tensor, *args: object, **kwargs: object) -> Any:
-        return meaning.dispatched(function, (self, *args), kwargs)
-    call.__name__, call.__doc__ = function.__name__, f"As `numpy.{function.__name__}` of the array."
-    return call
-
-
-for _name in ("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "cumprod",
-              "cumsum", "diagonal", "max", "mean", "min", "nonzero", "prod", "put", "ravel", "repeat", "round",
-              "searchsorted", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var"):
-    setattr(Tensor, _name, _method(getattr(np, _name)))
-
-
-def _clip(self: Tensor, min: object = None, max: object = None, out: object = None, **kwargs: object) -> Any:  # noqa: A002
-    """As `numpy.ndarray.clip`: a bound that is not given does not hold."""
-    return meaning.dispatched(np.clip, (self, min, max, out), kwargs)
-
-
-Tensor.clip = _clip     # type: ignore[attr-defined]
-
-
-def _operator(ufunc: np.ufunc, reflected: bool = False) -> Callable:
-    def apply(self: Tensor, other: object) -> Any:
-        if self.kind != ARRAY and (
-                self.kind == PYTHON and isinstance(other, (list, tuple, range))
-                or ufunc is np.multiply and isinstance(other, (list, tuple))):
-            return NotImplemented       # they are no arrays to Python's numbers, and are repeated by NumPy's
-        if not is_operand(other):
-            nowhere = type(other) in (str, bytes) or other is None and self.kind == ARRAY
-            if ufunc not in (np.equal, np.not_equal) or not nowhere or self.kind == PYTHON:
-                return NotImplemented
-            differs = ufunc is np.not_equal         # as no element is None, or a text
-            return np.bool_(differs) if self.kind == SCALAR else \
-                Tensor.of_value(ops.constant(differs, bool, self.shape))
-        if ufunc in (np.equal, np.not_equal) and self.kind != ARRAY and hasattr(type(other), "ag__each"):
-            return NotImplemented       # it may be None, which is no number
-        return meaning.binary(ufunc, other, self) if reflected else meaning.binary(ufunc, self, other)
-    return apply
-
-
-_OPERAND_TYPES = (bool, int, float, complex, np.generic, np.ndarray, list, tuple, range)
-
-
-def is_operand(x: object) -> bool:
-    """Whether an operator may combine `x` with a tensor (else Python tries the other side's method)."""
-    return is_tensor(x) or not getattr(type(x), "partial", False) and (
-        isinstance(x, _OPERAND_TYPES) or hasattr(x, "__array__"))
-
-
-def _in_place(ufunc: np.ufunc) -> Callable:
-    def apply(self: Tensor, other: object) -> Any:
-        if getattr(type(other), "partial", False) and self.kind == ARRAY:
-            return meaning.in_place_dynamic(ufunc, self, other)
-        if not is_operand(other):
-            return NotImplemented
-        if self.kind != ARRAY:
-            return meaning.binary(ufunc, self, other)
-        return meaning.in_place(ufunc, self, other)
-    return apply
-
-
-def _unary(ufunc: np.ufunc) -> Callable:
-    def apply(self: Tensor) -> Any:
-        return meaning.unary(ufunc, self)
-    return apply
-
-
-OPERATORS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide, "floordiv": np.floor_divide,
-             "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "and": np.bitwise_and, "or": np.bitwise_or,
-             "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift}
-COMPARISONS = {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal,
-               "ne": np.not_equal}
-for _name, _ufunc in OPERATORS.items():
-    setattr(Tensor, f"__{_name}__", _operator(_ufunc))
-    setattr(Tensor, f"__r{_name}__", _operator(_ufunc, reflected=True))
-    setattr(Tensor, f"__i{_name}__", _in_place(_ufunc))
-for _name, _ufunc in COMPARISONS.items():
-    setattr(Tensor, f"__{_name}__", _operator(_ufunc))
-for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-    setattr(Tensor, f"__{_name}__", _unary(_ufunc))
-
-
-def _power(self: Tensor, other: object) -> Any:
-    """NumPy squares where the exponent is a plain 2: of truths that is an int8. The power 0.5 of its scalars, and of
-    Python's numbers, is no root: of -0.0 it is 0.0, of -inf infinite."""
-    if type(other) is int and other == 2 and self.kind == ARRAY and self.dtype.kind == "b":
-        return np.square(self)
-    found = _plain_power(self, other)
-    if is_tensor(found) and self.kind != ARRAY and found.dtype.kind == "f" and not found.is_concrete() \
-            and _is_half(other):
-        base = cast(self.value(), found.dtype)
-        return Tensor.of_value(ops.power(base, ops.splat(0.5, base)), found.kind)
-    return found
-
-
-def _is_half(exponent: object) -> bool:
-    if is_tensor(exponent):
-        return exponent.kind != ARRAY and exponent.is_concrete() and exponent.dtype.kind == "f" \
-            and bool(exponent.numpy() == 0.5)
-    return isinstance(exponent, float | np.floating) and bool(exponent == 0.5)
-
-
-_plain_power, Tensor.__pow__ = Tensor.__pow__, _power
-
-
-def _divmod(self: Tensor, other: object) -> tuple:
-    return self // other, self % other
-
-
-Tensor.__divmod__ = _divmod
-Tensor.__rdivmod__ = lambda self, other: (other // self, other % self)
-Tensor.__round__ = lambda self, digits=None: np.round(self, digits or 0)
-Tensor.__trunc__ = lambda self: np.trunc(self)
-Tensor.__floor__ = lambda self: np.floor(self)
-Tensor.__ceil__ = lambda self: np.ceil(self)
-
 
 # ---- conversions into tensors ----------------------------------------------------------------------------------
 
@@ -682,10 +535,6 @@ def check_dtype(dtype: object) -> None:
                 "U": "Pass numbers that stand for the texts.", "S": "Pass numbers that stand for the texts.",
                 "g": "Use float64.", "G": "Use complex128."}.get(dtype.char if dtype.char in "gG" else dtype.kind, "")
         raise UnsupportedError(f"Arrays of dtype {dtype} cannot be compiled.", hint=hint, code="unsupported-dtype")
-
-
-def _is_sequence(x: object) -> bool:
-    return isinstance(x, (tuple, list)) or np.ndim(x) == 1     # type: ignore[arg-type]
 
 
 def wrap(x: object) -> Tensor:

@@ -25,17 +25,8 @@ from reactant.frontends.arrays.dynamic import bounded
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.promotion import PYTHON_DTYPES, is_number
 from reactant.frontends.arrays.python_numbers import to_python
-from reactant.frontends.arrays.tensor import (
-    ARRAY,
-    OPERATORS,
-    PYTHON,
-    SCALAR,
-    Tensor,
-    check_dtype,
-    is_tensor,
-    python_number,
-    wrap,
-)
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, check_dtype, is_tensor, python_number, wrap
+from reactant.frontends.arrays.tensor_methods import OPERATORS
 from reactant.frontends.arrays.ufuncs import cast
 from reactant.frontends.control import objects
 from reactant.frontends.numpy import families, index_tricks, ordering, per_element, refused

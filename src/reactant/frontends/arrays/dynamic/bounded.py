@@ -17,16 +17,8 @@ from reactant.errors import LeakError, UnsupportedError
 from reactant.frontends.arrays import layouts, memory_order, value_facts, view_steps
 from reactant.frontends.arrays.promotion import MOST_DIMENSIONS, NO_NUMBER
 from reactant.frontends.arrays.storage_aliasing import MovedTogether
-from reactant.frontends.arrays.tensor import (
-    ARRAY,
-    COMPARISONS,
-    OPERATORS,
-    PYTHON,
-    Tensor,
-    is_tensor,
-    python_number,
-    wrap,
-)
+from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
+from reactant.frontends.arrays.tensor_methods import COMPARISONS, OPERATORS
 from reactant.frontends.arrays.ufuncs import as_value, cast, require_matrix
 from reactant.frontends.session.dispatch import meaning, means
 from reactant.frontends.session.trace import current_trace
