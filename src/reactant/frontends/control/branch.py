@@ -8,11 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import (
-    content_after,
-    roots_of,
-    view_of,
-)
+from reactant.frontends.arrays.storage_aliasing import content_after, roots_of, view_of
 from reactant.frontends.control.mutation_log import Change
 from reactant.frontends.control.trees import ABSENT, Held, Node, Tree
 from reactant.frontends.session.trace import Region

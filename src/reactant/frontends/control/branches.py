@@ -14,14 +14,9 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, LeakError, ReactantError
+from reactant.frontends.arrays.reach import bind_directly, reachable
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import (
-    ChosenStorage,
-    bind_directly,
-    fewer_memories,
-    has_dynamic_steps,
-    reachable,
-)
+from reactant.frontends.arrays.storage_aliasing import ChosenStorage, fewer_memories, has_dynamic_steps
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import container_aliasing, element_copies, mutation_log, program_errors
 from reactant.frontends.control.branch import Branch

@@ -15,7 +15,7 @@ from inspect import CO_GENERATOR, CO_OPTIMIZED
 from types import FrameType
 from typing import Any
 
-from reactant.frontends.arrays.storage_aliasing import reachable
+from reactant.frontends.arrays.reach import reachable
 from reactant.frontends.arrays.tensor import python_number
 from reactant.frontends.session import recording
 from reactant.frontends.session.retracing import AsItself, ByNumber, Unmet

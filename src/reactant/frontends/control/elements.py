@@ -14,8 +14,8 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError, ReactantError, UnsupportedError
+from reactant.frontends.arrays.reach import reachable, reachable_storages
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import reachable, reachable_storages
 from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.branches import StagedRaise, staged_if
 from reactant.frontends.control.decisions import is_traced

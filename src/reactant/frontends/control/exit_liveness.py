@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from reactant.frontends.arrays.storage_aliasing import reachable
+from reactant.frontends.arrays.reach import reachable
 from reactant.frontends.control.container_aliasing import variables_of
 from reactant.frontends.control.mutation_log import Change
 from reactant.frontends.control.trees import Known, Tree, originals

@@ -7,7 +7,7 @@ from __future__ import annotations
 from types import CellType
 from typing import Any
 
-from reactant.frontends.arrays.storage_aliasing import look
+from reactant.frontends.arrays.reach import look
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.session.heap import Heap, attributes_of
 from reactant.frontends.session.trace import current_trace

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
+from reactant.frontends.arrays.reach import is_owned, look
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import (
     ChosenStorage,
@@ -20,8 +21,6 @@ from reactant.frontends.arrays.storage_aliasing import (
     Picked,
     ViewStorage,
     as_storage,
-    is_owned,
-    look,
     may_be_one,
     roots_of,
 )

@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
-from reactant.frontends.arrays.storage_aliasing import is_own_memory, reachable
+from reactant.frontends.arrays.reach import is_own_memory, reachable
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.demands import AsRows

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from reactant.frontends.arrays.storage_aliasing import reachable
+from reactant.frontends.arrays.reach import reachable
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.joins import Branching, Keep, Plan, as_alternative, is_choosable
 from reactant.frontends.control.loop_carried import identities_after, may_be

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from reactant.frontends.arrays.storage_aliasing import look
+from reactant.frontends.arrays.reach import look
 from reactant.frontends.arrays.tensor import PYTHON
 from reactant.frontends.control.loop_carried import are_alike, is_in_one_place, numeric_kind, with_parts
 from reactant.frontends.control.loop_state import LoopState

@@ -1,8 +1,8 @@
 """Which arrays a loop is taken to write: a guess from when it was traced before, and what tracing teaches."""
 from __future__ import annotations
 
+from reactant.frontends.arrays.reach import reachable_storages
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import reachable_storages
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.loop_state import LoopState
 

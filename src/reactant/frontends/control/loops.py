@@ -19,16 +19,9 @@ from jaxlib.mlir import ir
 
 from reactant.errors import ControlFlowError
 from reactant.frontends.arrays import value_facts
+from reactant.frontends.arrays.reach import bind_directly, is_owned, look, may_be_written, reachable_storages
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import (
-    Stood,
-    bind_directly,
-    fewer_memories,
-    is_owned,
-    look,
-    may_be_written,
-    reachable_storages,
-)
+from reactant.frontends.arrays.storage_aliasing import Stood, fewer_memories
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number, wrap
 from reactant.frontends.control import (
     branches,
@@ -37,6 +30,7 @@ from reactant.frontends.control import (
     definite_assignment,
     extent_recurrences,
     loop_arrays,
+    loop_building,
     loop_conditions,
     loop_identity,
     loop_lists,
@@ -82,7 +76,7 @@ from reactant.frontends.session.retracing import AsItself, Retrace, Unmet, settl
 from reactant.frontends.session.trace import Failure, Trace, current_trace
 from reactant.frontends.source import source_map
 from reactant.frontends.source.operators import UNSET, VALUE, Interrupted, handlers_out_of_reach
-from reactant.ir import modules, ops
+from reactant.ir import ops
 
 ATTEMPTS = 24
 """Most times a loop body is traced before the loop is given up."""
@@ -261,7 +255,7 @@ class Loop(LoopState):
         if self.reject():
             raise Retrace(Unroll())
         with source_map.location():
-            self.build(scratch)
+            loop_building.build(self, scratch)
         with container_aliasing.filled_later():
             self.finish(plans, branch, checks)
 
@@ -503,48 +497,6 @@ class Loop(LoopState):
                 known.update(slot.body for slot, leaf in zip(carried.slots, carried.leaves(), strict=False)
                              if slot is not None and isinstance(leaf, Known))
         return not any(s.after != s.body for s in self.storage_slots.values()) and uses_only(self.block, known)
-
-    # -- the op
-
-    def build(self, scratch: ir.Operation) -> None:
-        self.drop_invariant()
-        blocks = scratch.regions[0].blocks[0], scratch.regions[1].blocks[0]
-        with ir.InsertionPoint(self.block):
-            ops.create("stablehlo.return", [], [s.after for s in self.slots])
-        op = ops.create("stablehlo.while", [s.init.type for s in self.slots], [s.init for s in self.slots], regions=2)
-        for region, block in zip(op.regions, reversed(blocks), strict=True):
-            block.append_to(region)
-        if self.policy:
-            op.attributes[modules.LOOP_POLICY] = ir.StringAttr.get(self.policy)
-        loop_conditions.stop_after_failure(self, op)
-        for slot, result in zip(self.slots, op.results, strict=True):
-            slot.result = result
-
-    def drop_invariant(self) -> None:
-        """Values that an iteration leaves as they are need not be carried."""
-        while True:
-            kept: list[Slot] = []
-            dropped: list[int] = []
-            for position, slot in enumerate(self.slots):
-                if slot.after is None or slot.after in (slot.body, slot.init):
-                    dropped.append(position)
-                else:
-                    kept.append(slot)
-            if not dropped:
-                return
-            for position in dropped:
-                slot = self.slots[position]
-                for other in kept:
-                    if other.after == slot.body:
-                        other.after = slot.init
-                slot.body.replace_all_uses_with(slot.init)
-                slot.test.replace_all_uses_with(slot.init)
-                slot.result = slot.init
-            for position in reversed(dropped):
-                slot = self.slots[position]
-                slot.body.owner.erase_argument(position)
-                slot.test.owner.erase_argument(position)
-            self.slots = kept
 
     # -- after the loop
 

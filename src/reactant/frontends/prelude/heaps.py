@@ -17,7 +17,7 @@ from reactant.frontends.session import calls
 from reactant.frontends.session.trace import is_tracing
 from reactant.frontends.source import conversion
 from reactant.frontends.source.operators import ag__
-from reactant.frontends.values.dynamic_list import of_items
+from reactant.frontends.values.items_as_rows import of_items
 from reactant.frontends.values.list_builder import Grower
 from reactant.frontends.values.list_changes import Changes
 from reactant.ir import ops

@@ -5,7 +5,6 @@ method, partial, class or callable object; or to the callable itself (C function
 """
 from __future__ import annotations
 
-import collections
 import contextlib
 import functools
 import gc
@@ -26,6 +25,7 @@ from typing import Any
 
 from reactant.errors import ConcreteValueNeeded, UnsupportedAttribute, UnsupportedError
 from reactant.frontends.session.dispatch import meaning
+from reactant.frontends.session.foreign_functions import full_name, is_library, may_keep, takes_apart
 from reactant.frontends.source.conversion import convert, followed, is_converted, is_converted_always, is_user_file
 from reactant.frontends.source.jax_recognition import computes_with_jax, of_jax
 from reactant.frontends.source.operators import ag__
@@ -181,7 +181,7 @@ def call_as_it_is(function: Any, arguments: tuple, keywords: dict, runs: Callabl
     _look_into(arguments, keywords)
     try:
         with holding(function, arguments, keywords):
-            if _may_keep(function):
+            if may_keep(function):
                 note_escaped(arguments, keywords)
             return (runs or function)(*arguments, **keywords)
     except Exception as error:
@@ -214,22 +214,6 @@ def note_escaped(*values: Any) -> None:
         SESSION.trace.escaped += values
 
 
-_CONTAINERS = (list, dict, set, frozenset, tuple, collections.deque)
-_KEEPING = frozenset("""_contextvars _ctypes _queue _signal _thread _weakref asyncio atexit concurrent contextvars
-    ctypes gc logging multiprocessing queue sched shelve signal socket sqlite3 sys threading unittest
-    weakref""".split())
-"""Modules of Python's library that keep what they are given, where no variable of the program leads to."""
-
-
-def _may_keep(function: Any) -> bool:
-    """Whether it is code that keeps what it is given where nothing of the program's leads to."""
-    if isinstance(getattr(function, "__self__", None), _CONTAINERS):
-        return False
-    root = _module_of(function).split(".")[0]
-    return root in _KEEPING or type(function) is not FunctionType and root not in sys.stdlib_module_names \
-        and root not in ("numpy", "jax", "jaxlib", "reactant", "scipy")
-
-
 def looked_into(x: Any) -> Any:
     _look_into(x)
     return x
@@ -257,23 +241,23 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
     if isinstance(error.__cause__, ConcreteValueNeeded):        # NumPy's, where it stores one in an array
         return error.__cause__
     if isinstance(error, ConcreteValueNeeded):
-        if _is_library(function) and error.fact.startswith("Making a NumPy array"):
-            return ConcreteValueNeeded(f"{_full_name(function)}, which is compiled code of a library,",
+        if is_library(function) and error.fact.startswith("Making a NumPy array"):
+            return ConcreteValueNeeded(f"{full_name(function)}, which is compiled code of a library,",
                                        "Call it outside of the compiled function, or write it with NumPy.",
                                        code="library-code")
         return None
     for argument in arguments:
         if hasattr(type(argument), "given_to"):     # what stands for a list
-            return argument.given_to(_full_name(function))
+            return argument.given_to(full_name(function))
     traced = ag__.involves_tracing(arguments, keywords) or any(
         hasattr(type(a), "partial") or hasattr(type(a), "ag__stands_for") for a in arguments)
     ours = type(error).__module__.startswith("reactant.") or not traced
-    if not ours and _takes_apart(function):
-        return ConcreteValueNeeded(_full_name(function), "Call it outside of the compiled function.",
+    if not ours and takes_apart(function):
+        return ConcreteValueNeeded(full_name(function), "Call it outside of the compiled function.",
                                    code="library-code")
-    if ours or not _is_library(function):
+    if ours or not is_library(function):
         return None
-    return UnsupportedError(f"{_full_name(function)} is compiled code of a library, which cannot take values known "
+    return UnsupportedError(f"{full_name(function)} is compiled code of a library, which cannot take values known "
                             f"only at run time ({type(error).__name__}: {error}).",
                             hint="Call it outside of the compiled function, or write it with NumPy.",
                             code="library-code")
@@ -281,43 +265,6 @@ def _in_our_words(error: Exception, function: Any, arguments: tuple, keywords: d
 
 def _not_converted(function: FunctionType, /, *arguments: Any, **keywords: Any) -> Any:
     return call_as_it_is(function, arguments, keywords, followed(function))
-
-
-def _module_of(function: Any) -> str:
-    if type(function).__name__ == "fortran":        # f2py says no module
-        return "fortran"
-    owner = getattr(function, "__self__", None)
-    found = getattr(function, "__module__", None) or getattr(owner, "__name__", None) or type(
-        function if owner is None else owner).__module__
-    return found if isinstance(found, str) else ""
-
-
-def _is_library(function: Any) -> bool:
-    """Whether it is C code of an installed library, and not of Python itself or NumPy."""
-    if isinstance(function, (FunctionType, MethodType)):
-        return False
-    root = _module_of(function).split(".")[0]
-    return bool(root) and root not in sys.stdlib_module_names and root not in ("numpy", "jax", "jaxlib", "reactant")
-
-
-_HOLDING = frozenset("""_collections _contextvars _functools _heapq _operator _queue _thread abc builtins collections
-    concurrent contextlib copy dataclasses enum functools heapq itertools logging operator queue threading types typing
-    unittest weakref""".split())
-"""Modules of Python's library that never look at what they are given, or only through its own methods."""
-
-
-def _takes_apart(function: Any) -> bool:
-    """Whether it is code of Python's library that wants numbers: what it raises of a traced value says nothing of the
-    program."""
-    owner = getattr(function, "__self__", None)
-    bound = owner is not None and not isinstance(owner, (type, ModuleType))
-    root = (type(owner).__module__ if bound else _module_of(function)).split(".")[0]
-    return root in sys.stdlib_module_names and root not in _HOLDING
-
-
-def _full_name(function: Any) -> str:
-    name = getattr(function, "__name__", type(function).__name__)
-    return f"{_module_of(function)}.{name.removeprefix('function ')}"
 
 
 def convertible(function: Any) -> bool:
@@ -429,7 +376,7 @@ def _call_class(cls: type, arguments: tuple, keywords: dict) -> Any:
             return replacement(*arguments, **keywords)
     if type(cls).__call__ is not type.__call__ or not (convertible(cls.__init__) or convertible(cls.__new__)  # type: ignore[misc]  # looked at, not called
                                                        or convertible(getattr(cls, "__post_init__", None))):
-        foreign = (_is_library(cls) or _takes_apart(cls)) and not issubclass(cls, BaseException)
+        foreign = (is_library(cls) or takes_apart(cls)) and not issubclass(cls, BaseException)
         if foreign:
             return call_as_it_is(cls, arguments, keywords)
         _look_into(arguments, keywords)
@@ -548,11 +495,11 @@ def call_bound(function: Any, owner: Any, /, *arguments: Any, **keywords: Any) -
         return handler(function, arguments, keywords)
     try:
         with holding(function, arguments, keywords):
-            if _may_keep(function):
+            if may_keep(function):
                 note_escaped(arguments, keywords)
             return function(*arguments, **keywords)
     except Exception as error:
-        foreign = _is_library(function) or _takes_apart(function)
+        foreign = is_library(function) or takes_apart(function)
         if foreign and (ours := _in_our_words(error, function, arguments, keywords)) is not None:
             raise ours from error
         raise

@@ -47,11 +47,11 @@ PROVIDERS = {
     "as_python_number": "numpy.overlay",
     # lists
     "growth": "values.append_loops",
-    "exclusive_lists": "values.append_loops",
+    "exclusive_lists": "values.collectors",
     "array_lists": "values.array_lists",
     "in_one_iteration": "control.loop_choice",
     "lower_jax_call": "jax.importing",
-    "rows_of": "values.dynamic_list",
+    "rows_of": "values.items_as_rows",
     "call_of_jax": "jax.jax_in_numpy",
     # arrays of run-time extent
     "store_dynamic": "arrays.dynamic.bounded",

@@ -9,24 +9,15 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Set
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.errors import LeakError
+from reactant.frontends.arrays.reach import globals_of, reachable
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import (
-    GuardedStorage,
-    PerhapsAgain,
-    content_of,
-    globals_of,
-    has_dynamic_steps,
-    look,
-    reachable,
-    roots_of,
-)
+from reactant.frontends.arrays.storage_aliasing import GuardedStorage, PerhapsAgain, has_dynamic_steps, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.arrays.view_steps import row_steps
 from reactant.frontends.control import container_aliasing, loop_identity, mutation_log
@@ -40,12 +31,11 @@ from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.control.snapshots import Made, capture, with_leaves
 from reactant.frontends.control.trees import ABSENT, CONTAINERS, MUTABLE, Held, Known, Node, Tree, originals
 from reactant.frontends.control.trip_increments import counts, increments
-from reactant.frontends.session import calls, recording
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
-from reactant.frontends.source.operators import cells_of
 from reactant.frontends.values.array_lists import ArrayList
+from reactant.frontends.values.collectors import MOST_COLLECTED, Collector, extend
 from reactant.frontends.values.dynamic_list import RunTimeList
 from reactant.frontends.values.list_builder import Grower
 from reactant.frontends.values.repeated import is_repeated
@@ -53,49 +43,9 @@ from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.support.records import dataclass
 
-MOST_COLLECTED = 16
-"""A loop inside that appends more often than this does not append each element on its own."""
-
 if TYPE_CHECKING:
     from reactant.frontends.control.branch import Branch
 
-
-class Collector:
-    """A list that can only be appended to, in the region it belongs to."""
-
-    __slots__ = ("items", "region")
-    stands_for = list
-
-    def __init__(self) -> None:
-        self.items: list[Any] = []
-        self.region = current_trace().region
-
-    ag__depth = property(lambda self: recording.depth())      # what branches add is not theirs to merge
-
-    def append(self, item: Any) -> None:
-        if current_trace().region is not self.region:
-            raise Retrace(MoreUse(self))
-        self.items.append(item)
-
-    def extend(self, items: list | tuple) -> None:
-        for item in items:
-            self.append(item)
-
-    def __iadd__(self, items: list | tuple) -> Collector:
-        self.extend(items)
-        return self
-
-
-@means("exclusive_lists")
-def exclusive_lists(body: FunctionType, names: tuple[str, ...]) -> frozenset[str]:
-    """Those of a body's variables whose lists nobody else refers to."""
-    cells = cells_of(body)
-    lists = {n: x for n in names if type(x := content_of(cells.get(n))) in (list, deque, RunTimeList)}
-    heap = look(cells.values()) if lists else None
-    return frozenset(n for n, items in lists.items() if heap.knows_one(items))
-
-
-calls.OURS.add(Collector)
 
 
 @dataclass
@@ -634,17 +584,6 @@ def spread(block: ir.Block, known: set[ir.Value]) -> None:
             *_, last = region.blocks[0].operations
             ends.append([_is_known(value, inside) for value in last.operands])
         known.update(r for r, *sides in zip(op.results, *ends, strict=True) if all(sides))
-
-
-def extend(target: Any, elements: list[Any]) -> None:
-    """Append to a list, or what stands for one."""
-    if type(target) is Collector:
-        for e in elements:
-            target.append(e)
-    else:
-        container_aliasing.about_to_change(target)
-        mutation_log.touch(target)
-        target.extend(elements)
 
 
 def _mentions(tree: Tree, growers: dict[str, Grower]) -> int:

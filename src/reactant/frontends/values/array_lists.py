@@ -17,8 +17,8 @@ from jaxlib.mlir import ir
 from reactant.errors import ConcreteValueNeeded, UnsupportedError
 from reactant.frontends.arrays import creation
 from reactant.frontends.arrays.indexing import element_steps
+from reactant.frontends.arrays.reach import globals_of, reachable
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import globals_of, reachable
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, is_tensor
 from reactant.frontends.control import container_aliasing, mutation_log
 from reactant.frontends.control.carriers import Carrier

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import ListTooLong, Reason, UnsupportedError
-from reactant.frontends.arrays.creation import side_by_side
+from reactant.errors import Reason, UnsupportedError
 from reactant.frontends.arrays.dynamic import bounded
 from reactant.frontends.arrays.dynamic.bounded import Bounded, Range
-from reactant.frontends.arrays.layouts import is_permuted
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import PerhapsAgain, Picked, Stood, roots_of
+from reactant.frontends.arrays.storage_aliasing import PerhapsAgain, Stood, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, python_number
 from reactant.frontends.control import container_aliasing, element_copies
 from reactant.frontends.control.demands import InOneIteration
@@ -39,9 +36,9 @@ from reactant.frontends.control.snapshots import (
     value_of,
     with_leaves,
 )
-from reactant.frontends.control.trees import Held, Kind, Known, Node, Stacked, Tree
+from reactant.frontends.control.trees import Held, Kind, Known, Node, Tree
 from reactant.frontends.session.calls import OURS
-from reactant.frontends.session.dispatch import means
+from reactant.frontends.session.dispatch import meaning
 from reactant.frontends.session.retracing import Unmet
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
@@ -55,9 +52,9 @@ from reactant.frontends.values.list_changes import (
     within,
 )
 from reactant.frontends.values.list_items import ListItems
+from reactant.frontends.values.rows import RowsKey, ring_place, straightened, too_long
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of, size
-from reactant.support.records import dataclass
+from reactant.ir.types import dtype_of, shape_of
 
 _ADVICE = ("How long this list is depends on run-time values. Make an array of it (np.array(items)), take its length, "
            "elements, sums; or store into an array that is made before the loop and count: out[count] = x; count += 1.")
@@ -543,7 +540,19 @@ class RunTimeList(Changes):
 
 
 SNAPSHOTS[RunTimeList] = lambda value, inside: RunTimeList.as_node(value)
-REBUILT["rows"] = lambda node, children: node.key.made(children)
+
+
+def _rebuilt(node: Node, children: list[Any]) -> RunTimeList:
+    """The list of a length and rows."""
+    key, (count, *rows) = node.key, children
+    value = count.value() if is_tensor(count) else ops.constant(count, np.int64)
+    if key.most is not None:
+        current_trace().record(ops.compare(value, key.most, "LE"), too_long(key.most))
+    return RunTimeList([], key.tree, [row_kind(Kind(r.kind, r.dtype, r.shape)) for r in rows],
+                       [Storage(r.shape, r.dtype, r.value()) for r in rows], value, None, stands_for=key.stands_for)
+
+
+REBUILT["rows"] = _rebuilt
 
 
 def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:
@@ -560,118 +569,12 @@ def _wider(kinds: list[Kind | None], items: Iterable[Any]) -> list[Kind | None]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class RowsKey:
-    """The structure of a list's elements. most: there may be no more of them."""
-
-    tree: Tree
-    stands_for: type
-    most: int | None = None
-
-    def made(self, children: list[Any]) -> RunTimeList:
-        """The list of a length and rows."""
-        count, *rows = children
-        value = count.value() if is_tensor(count) else ops.constant(count, np.int64)
-        if self.most is not None:
-            current_trace().record(ops.compare(value, self.most, "LE"), too_long(self.most))
-        return RunTimeList([], self.tree, [row_kind(Kind(r.kind, r.dtype, r.shape)) for r in rows],
-                           [Storage(r.shape, r.dtype, r.value()) for r in rows], value, None,
-                           stands_for=self.stands_for)
-
-    def rows_of(self, node: Node) -> Node | None:
-        """A list as rows of such elements; None where it holds others."""
-        if node.kind == "rows":
-            return node if node.key.stands_for is self.stands_for and self.tree.alike(node.key.tree) else None
-        if node.kind != "list" or self.stands_for is not list or not all(self.tree.alike(c) for c in node.children):
-            return None
-        elements = [list(child.leaves()) for child in node.children]
-        found: list[Tree] = [Known(len(elements))]
-        for position in range(len(list(self.tree.leaves()))):
-            parts = [parts[position] for parts in elements]
-            try:
-                kinds = [kind_of(part) for part in parts]
-                if any(kind is None or kind.kind == ARRAY for kind in kinds):
-                    return None
-                kind = reduce(joined, kinds) if kinds else Kind(PYTHON, np.dtype(bool))
-            except Mismatch:
-                return None
-            found.append(Stacked(parts, Kind(ROWS[kind.kind], kind.dtype, (len(parts), *kind.shape))))
-        return Node("rows", self, found, node.original)
-
-
-def too_long(capacity: int) -> Callable[[], ListTooLong]:
-    """The error of a program that then runs again with more room: what it says is kept until it has had enough."""
-    current_trace().may_repeat = True
-    return lambda: ListTooLong(f"A list gets longer than the {capacity} elements that compiled code has set aside "
-                               "for it.", hint=f"Give it room: reactant.jit(f, list_capacity={16 * capacity}).")
-
-
-MOST_STACKED = 1 << 20
-"""Bytes of arrays in a list up to which they are copied side by side, in each call, so that a loop can pick from them:
-twenty layers of a network are rather unrolled."""
-
-
-@means("rows_of")
-def of_items(items: list | tuple, widest: bool = False, arrays: bool = False) -> RunTimeList | None:
-    """Known elements as rows, so that a run-time index picks one; None where they do not have one structure, or hold
-    other objects. `widest`: numbers of several types become the widest of them. `arrays`: also arrays, of one shape and
-    dtype; what is picked is guarded, since others see them."""
-    trees = [capture(x) for x in items]
-    if not trees or not _is_flat(trees[0]) or not all(trees[0].alike(tree) for tree in trees):
-        return None
-    kinds: list[Kind | None] = []
-    rows: list[Storage | None] = []
-    seen: set[Storage] = set()
-    for parts in zip(*(tree.leaves() for tree in trees), strict=True):
-        try:
-            found = [kind_of(part) for part in parts]
-            kind = reduce(joined, found) if None not in found else None
-        except Mismatch:
-            return None
-        if kind is None or not widest and any((k.kind, k.dtype) != (kind.kind, kind.dtype) for k in found):
-            return None
-        if kind.kind == ARRAY:
-            if not arrays or len(items) * size(kind.shape) * kind.dtype.itemsize > MOST_STACKED or any(
-                    not isinstance(part, Held) or is_permuted(kind.shape, part.tensor.strides_) for part in parts):
-                return None
-            seen |= {root for part in parts for root in roots_of(part.tensor.storage)}
-        if all(isinstance(part, Known) for part in parts):
-            whole = ops.constant(np.array([part.value for part in parts], kind.dtype))
-        else:
-            whole = side_by_side([value_of(part, kind) for part in parts], 0, (1, *kind.shape))
-        kinds.append(kind)
-        rows.append(Storage(shape_of(whole), kind.dtype, whole))
-    guarded = (lambda value: Tensor(Picked("an element", seen, value))) if seen else None
-    return RunTimeList([], trees[0], kinds, rows, ops.constant(len(items), np.int64), guarded, len(items),
-                       capacity=len(items))
-
-
 def _rows_of(items: list) -> RunTimeList:
-    found = of_items(items)
+    found = meaning.rows_of(items)
     if found is None:
         raise UnsupportedError("A list of run-time length is joined with one whose elements are no numbers, or "
                                "tuples of such, of one structure.", hint=_ADVICE, code="list-of-run-time-length")
     return found
-
-
-def _is_flat(tree: Tree) -> bool:
-    """Whether it is a number, or tuples of such."""
-    return tree.kind in ("", "tuple") and all(map(_is_flat, tree.children))
-
-
-def ring_place(head: ir.Value, position: ir.Value, capacity: int) -> ir.Value:
-    """Where the element at a position stands in a ring."""
-    beyond = ops.add(head, position)
-    return ops.select(ops.compare(beyond, capacity, "GE"), ops.subtract(beyond, capacity), beyond)
-
-
-def straightened(rows: ir.Value, head: ir.Value | None) -> ir.Value:
-    """A ring as an array that begins with its first element."""
-    if head is None:
-        return rows
-    shape = list(shape_of(rows))
-    zeros = [ops.constant(0, np.int64) for _ in shape[1:]]
-    return ops.dynamic_slice(ops.concatenate([rows, rows], 0), [head, *zeros], shape)
 
 
 def as_arrays(tree: Any) -> Any:

@@ -16,8 +16,9 @@ from jaxlib.mlir import ir
 
 from reactant.frontends.arrays.nested import mapped
 from reactant.frontends.arrays.python_numbers import bounds
+from reactant.frontends.arrays.reach import begun_with, look
 from reactant.frontends.arrays.storage import Storage
-from reactant.frontends.arrays.storage_aliasing import GuardedStorage, begun_with, has_dynamic_steps, look, roots_of
+from reactant.frontends.arrays.storage_aliasing import GuardedStorage, has_dynamic_steps, roots_of
 from reactant.frontends.arrays.tensor import ARRAY, Tensor, python_number
 from reactant.frontends.arrays.view_steps import row_steps
 from reactant.frontends.control import element_copies
@@ -34,11 +35,12 @@ from reactant.frontends.session.retracing import Retrace
 from reactant.frontends.session.trace import current_trace
 from reactant.frontends.source.operators import ag__
 from reactant.frontends.values.array_lists import ArrayList
-from reactant.frontends.values.dynamic_list import RunTimeList, ring_place, straightened, too_long
+from reactant.frontends.values.dynamic_list import RunTimeList
 from reactant.frontends.values.list_changes import Changes, counted, opened, require
 from reactant.frontends.values.list_items import ListItems
 from reactant.frontends.values.optional import present
 from reactant.frontends.values.repeated import is_repeated
+from reactant.frontends.values.rows import ring_place, straightened, too_long
 from reactant.ir import ops
 from reactant.ir.types import size
 from reactant.options import CompileOptions

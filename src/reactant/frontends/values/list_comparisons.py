@@ -13,7 +13,8 @@ from reactant.frontends.control.sequences import ORDERS
 from reactant.frontends.control.snapshots import padded
 from reactant.frontends.control.trees import Known, Tree
 from reactant.frontends.source.operators import ARITHMETIC, ag__
-from reactant.frontends.values.dynamic_list import RunTimeList, of_items
+from reactant.frontends.values.dynamic_list import RunTimeList
+from reactant.frontends.values.items_as_rows import of_items
 from reactant.frontends.values.list_changes import Changes, those_before
 from reactant.ir import ops
 

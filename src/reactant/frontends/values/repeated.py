@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from reactant.frontends.arrays.storage_aliasing import globals_of, reachable
+from reactant.frontends.arrays.reach import globals_of, reachable
 from reactant.frontends.control.loop_carried import held_before
 from reactant.frontends.control.loop_state import LoopState
 from reactant.frontends.texts.printing import in_texts

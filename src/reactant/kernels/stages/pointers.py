@@ -38,26 +38,9 @@ from reactant.kernels.form.rebuild import (
     terminator_of,
 )
 from reactant.kernels.stages import atomics
+from reactant.kernels.stages.addresses import ADDRESS_BITS, UNROLLED, Address
 from reactant.kernels.stages.ingest_values import signed
 from reactant.kernels.stages.members import Members
-from reactant.support.records import dataclass
-
-ADDRESS_BITS = 40
-"""A pointer as an integer: (number of its base + 1) << 40 plus the distance in bytes. Bases are aligned to that."""
-UNROLLED = 64
-"""Elements up to which a memcpy or memset is written out."""
-
-
-@dataclass
-class Address:
-    """base: its number, or the i32 value that says which of `choices`. elements, bytes: index values or None; constant:
-    bytes."""
-
-    base: int | ir.Value
-    choices: tuple[int, ...]
-    elements: ir.Value | None = None
-    bytes: ir.Value | None = None
-    constant: int = 0
 
 
 def resolve_pointers(module: ir.Module) -> ir.Module:

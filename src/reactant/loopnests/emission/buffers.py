@@ -14,7 +14,7 @@ from reactant.errors import ReactantError
 from reactant.loopnests.analysis.graph import Block, Node
 from reactant.loopnests.emission.affine import linear
 from reactant.loopnests.emission.elements import Buffer, Elements
-from reactant.loopnests.emission.loops import Target
+from reactant.loopnests.emission.loop_parts import Target
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import Arithmetic, Number
 from reactant.loopnests.emission.plan import windows_apart

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from reactant.ir.types import size
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.emission.elements import Buffer
-from reactant.loopnests.emission.loops import PARALLEL_WORK, Loops, Piece, Sum
+from reactant.loopnests.emission.loop_parts import Piece, Sum
+from reactant.loopnests.emission.loops import PARALLEL_WORK, Loops
 from reactant.loopnests.emission.numbers import Number
 from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import parallel_end

@@ -18,7 +18,7 @@ from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.factorizations import emit_factorization, results_to_write
 from reactant.loopnests.emission.interchange import emit_columns
 from reactant.loopnests.emission.keeping import note_whole_updates, results_of
-from reactant.loopnests.emission.loops import Target
+from reactant.loopnests.emission.loop_parts import Target
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.plan import SMALL, Planner
 from reactant.loopnests.emission.roots import Root, Step

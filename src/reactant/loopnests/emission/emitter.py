@@ -11,7 +11,7 @@ from reactant.loopnests.emission.affine import linear
 from reactant.loopnests.emission.carried import Listing, Rows
 from reactant.loopnests.emission.counters import Counters
 from reactant.loopnests.emission.elements import Buffer
-from reactant.loopnests.emission.loops import Target
+from reactant.loopnests.emission.loop_parts import Target
 from reactant.loopnests.emission.measuring import Measured
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import Number

@@ -13,7 +13,8 @@ import numpy as np
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.analysis.monoids import monoid
 from reactant.loopnests.emission.affine import ZERO, Affine, symbol
-from reactant.loopnests.emission.loops import Loops, Piece
+from reactant.loopnests.emission.loop_parts import Piece
+from reactant.loopnests.emission.loops import Loops
 from reactant.loopnests.emission.numbers import Number
 
 STEP = 256

@@ -21,7 +21,7 @@ from reactant.loopnests.emission.dead_lanes import dead_lanes
 from reactant.loopnests.emission.elements import Buffer, Elements, Flat
 from reactant.loopnests.emission.emitter import Emitter
 from reactant.loopnests.emission.keeping import results_of
-from reactant.loopnests.emission.loops import Piece, Target
+from reactant.loopnests.emission.loop_parts import Piece, Target
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import BOOL, INDEX, Number
 from reactant.loopnests.emission.plan import Planner

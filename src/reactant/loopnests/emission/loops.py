@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cached_property
 from itertools import product
 from typing import Any
-
-import numpy as np
 
 from reactant.ir.types import real_dtype, size
 from reactant.loopnests.analysis.graph import Node
@@ -20,10 +17,10 @@ from reactant.loopnests.analysis.monoids import identity_of, monoid
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.emission.elements import Buffer, Elements, Flat
 from reactant.loopnests.emission.keeping import results_of
+from reactant.loopnests.emission.loop_parts import Piece, Sum, Target
 from reactant.loopnests.emission.numbers import Number
 from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import parallel_end, type_of
-from reactant.support.records import dataclass
 
 PARALLEL_WORK = 1 << 19
 """Operations from which a nest is worth two threads: 15 us of one. us a call on two cores that have nothing else to do,
@@ -39,43 +36,6 @@ MOST_PIECES = 12
 MOST_MOVING = 3
 """and how many of its places are known at run time only."""
 REASSOCIATED = " fastmath<reassoc>"
-
-
-@dataclass
-class Target:
-    """Where a root's elements go: buffers for arrays; `start` is added to the place of an update."""
-
-    buffers: list[Buffer]
-    start: Affine = ZERO
-    shape: tuple[int, ...] = ()
-
-
-@dataclass
-class Piece:
-    """A part of a loop's range, ends not included. Facts hold where an end is an expression."""
-
-    low: Affine
-    high: Affine
-    range: tuple[int, int]
-    known_low: Affine | None = None
-    known_high: Affine | None = None
-
-
-@dataclass
-class Sum:
-    """A reduction while it is written: `inner`, the first of the trailing dimensions that are carried in registers."""
-
-    root: Root
-    target: Target | None
-    inner: int
-    through_memory: bool
-    identity: list[Any] | None
-    reduced: tuple[int, ...]
-    init: list[Number] = field(default_factory=list)
-
-    @property
-    def dtypes(self) -> list[np.dtype]:
-        return [n.dtype for n in results_of(self.root.node)]
 
 
 SHORT, DEAR = 7, 20.0

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from reactant.loopnests.emission import column_sums, leaving, row_sums
 from reactant.loopnests.emission.affine import Affine
-from reactant.loopnests.emission.loops import Loops, Piece
+from reactant.loopnests.emission.loop_parts import Piece
+from reactant.loopnests.emission.loops import Loops
 
 
 class Nest(Loops):

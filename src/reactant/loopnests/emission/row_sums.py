@@ -12,7 +12,8 @@ from __future__ import annotations
 from reactant.ir.types import size
 from reactant.loopnests.analysis.graph import Node, decoded
 from reactant.loopnests.emission.affine import Affine, number, symbol
-from reactant.loopnests.emission.loops import Loops, Piece
+from reactant.loopnests.emission.loop_parts import Piece
+from reactant.loopnests.emission.loops import Loops
 from reactant.loopnests.emission.numbers import ELEMENTWISE, Number
 from reactant.loopnests.emission.roots import Root
 from reactant.loopnests.emission.writer import parallel_end

@@ -15,7 +15,8 @@ from reactant.loopnests.analysis.monoids import identity_of, monoid
 from reactant.loopnests.emission.affine import Affine, linear, number, symbol
 from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer
-from reactant.loopnests.emission.loops import PARALLEL_WORK, Piece
+from reactant.loopnests.emission.loop_parts import Piece
+from reactant.loopnests.emission.loops import PARALLEL_WORK
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import Number
 from reactant.loopnests.emission.roots import Root

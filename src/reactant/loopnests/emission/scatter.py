@@ -15,7 +15,7 @@ from reactant.loopnests.analysis.monoids import identity_of, monoid
 from reactant.loopnests.emission.affine import ZERO, Affine, linear, number, symbol
 from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer, Elements
-from reactant.loopnests.emission.loops import Piece
+from reactant.loopnests.emission.loop_parts import Piece
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.numbers import BOOL, Number
 from reactant.loopnests.emission.roots import Root

@@ -16,7 +16,7 @@ from reactant.loopnests.analysis.graph import Node
 from reactant.loopnests.emission.affine import Affine, number, symbol
 from reactant.loopnests.emission.buffers import Buffers
 from reactant.loopnests.emission.elements import Buffer, buffer_type
-from reactant.loopnests.emission.loops import Piece, Target
+from reactant.loopnests.emission.loop_parts import Piece, Target
 from reactant.loopnests.emission.nests import Nest
 from reactant.loopnests.emission.roots import Plan, Root, Step
 from reactant.support.records import dataclass
