@@ -88,6 +88,9 @@ class Mapped(LikeFunction):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return _call(self.mapping, args, kwargs) if is_tracing() else self.jitted(*args, **kwargs)
 
+    def depends_on(self) -> tuple | None:
+        return self.mapping, self.jitted.options
+
     def lower(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, before XLA: text, operation counts, cost, `compile()`."""
         return self.jitted.lower(*args, **kwargs)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from reactant.cache import purity
-from reactant.cache.purity import is_library_file, is_pure_module
+from reactant.cache.purity import is_library_file, is_pure_module, root_of
 from reactant.cache.replaced import is_elsewhere, is_standard
 from reactant.support.attributes import HEAP_TYPE
 
@@ -81,7 +81,7 @@ def is_of_library(value: Any) -> bool:
         return True
     if type(value) is types.FunctionType:
         return is_library_file(value.__code__.co_filename) and is_pure_module(
-            value.__globals__.get("__name__", "")) and not value.__closure__
+            value.__globals__.get("__name__", "")) and all(_is_bound_in(value, cell) for cell in value.__closure__ or ())
     if isinstance(value, types.BuiltinFunctionType):
         owner = value.__self__
         return (owner is None or isinstance(owner, types.ModuleType)) and is_pure_module(value.__module__ or "")
@@ -92,11 +92,21 @@ def is_of_library(value: Any) -> bool:
         and not isinstance(value, (np.ndarray, functools.partial, *CONTENT))
 
 
+def _is_bound_in(function: types.FunctionType, cell: types.CellType) -> bool:
+    """Whether what a closure holds is the function itself, or a library's function."""
+    try:
+        held = cell.cell_contents
+    except ValueError:
+        return False
+    return held is function or type(held) is types.FunctionType and is_of_library(held)
+
+
 def is_of_another(value: Any, owner: str) -> bool:
     """Whether a function or class is of another part of a library than the module that has it under its own name."""
     home = getattr(value, "__module__", None)
-    if not isinstance(home, str):
-        return False
+    if not isinstance(home, str) or root_of(home) == "reactant" == root_of(owner) and purity.is_here(
+            home, getattr(value, "__qualname__", ""), value):
+        return False            # ours are loaded when they are asked for
     here, there = owner.split(".")[:2], home.split(".")[:2]
     return here[0] != there[0] and here[0].lstrip("_") != there[0] or len(there) > 1 and not there[1].startswith("_") \
         and here != there and not (len(here) > 1 and here[1].startswith("_"))

@@ -289,15 +289,8 @@ class Jitted(LikeFunction, Generic[P, R_co]):
     def _made(self, key: tuple) -> Compiled:
         """The program for a signature: out of the compile cache, or compiled, and kept there."""
         from reactant.calling import recalled
-        question = recalled.asked(self, key)
-        if question is None:
-            return self._lower(key, keep=False).program()
-        if (found := recalled.recalled(question)) is not None:
-            return found
-        with recalled.following() as followed:
-            made = self._lower(key, keep=False).program()
-        recalled.keep(question, made, followed)
-        return made
+        found: Compiled = recalled.made(self, key, lambda: self._lower(key, keep=False).program())
+        return found
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         entry = self._made(key)

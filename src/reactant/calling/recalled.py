@@ -22,7 +22,7 @@ from reactant.cache.walk import NotCacheable, Walk
 from reactant.calling import signature as sig
 from reactant.calling.traced import Traced
 from reactant.errors import ReactantError
-from reactant.runtime.jax_internals import PYTREES
+from reactant.runtime.jax_internals import PYTREES, plain_context
 from reactant.runtime.program import Body, Variant
 from reactant.support import foreign
 from reactant.support.attributes import attributes
@@ -30,8 +30,9 @@ from reactant.support.session import SESSION, Called, Unordered
 
 if TYPE_CHECKING:
     from reactant.calling.compiled import Compiled
+    from reactant.runtime.executable import Executable
 
-FORM = 1
+FORM = 2
 """Another number where what is written down changes."""
 REASONS: dict[str, str] = {}
 """Why programs were not kept, by the name of the function."""
@@ -69,11 +70,14 @@ class Question:
         self.key = hashlib.blake2b(told.encode(), digest_size=20).hexdigest()
 
     def _walked(self, again: bool = False) -> tuple[Walk, str]:
-        positional, keyword, device, x64 = self._signature
         made = Walk(again)
         options = [(name, value) for name, value in sorted(vars(self._jitted.options).items())]
-        return made, made.of(self._jitted, positional, keyword, repr(device), x64, options,
-                             self._jitted._room.get(self._signature))
+        return made, made.of(self._jitted, options, _context(), *self._described())
+
+    def _described(self) -> tuple:
+        """What the signature says, as values that can be told."""
+        positional, keyword, device, x64 = self._signature
+        return positional, keyword, repr(device), x64, self._jitted._room.get(self._signature)
 
     @property
     def options(self) -> Any:
@@ -91,8 +95,15 @@ class Question:
         return self._walked(again=True)[1] == self.digest and environment.fingerprint() == self.environment
 
 
-def asked(jitted: Any, key: tuple) -> Question | None:
-    """The question for a call, or None where its program is not kept in the cache."""
+def _context() -> tuple:
+    """The settings of jax that a context says, or a mesh around the call, say."""
+    if (found := plain_context()) is None:
+        raise NotCacheable("it is called in a context of jax's that is not told (a mesh, axes with names)")
+    return found
+
+
+def asked(jitted: Any, key: tuple, ask: Callable[[Any, tuple], Question] | None = None) -> Question | None:
+    """The question for a call, or None where its program is not kept in the cache. ask: makes it."""
     clocks = sys.modules.get("reactant.native.clocks")
     if not jitted.options.cache or store.is_off() or clocks is not None and clocks.recording():
         return None         # code that is measured is other code
@@ -104,21 +115,43 @@ def asked(jitted: Any, key: tuple) -> Question | None:
             warnings.warn(f"{error} Programs are compiled without it.", stacklevel=5)
         return None
     try:
-        return _question(jitted, key)
+        return _question(jitted, key) if ask is None else ask(jitted, key)
     except NotCacheable as reason:
         refuse(_name(jitted), str(reason), _place(jitted))
     return None
 
 
 def _question(jitted: Any, key: tuple) -> Question:
+    require_usual(jitted)
+    if sig.is_spread((*key[0], *(node for _, node in key[1]))):
+        raise NotCacheable("it runs on a mesh")
+    return Question(jitted, key)
+
+
+def require_usual(jitted: Any) -> None:
+    """Raise `NotCacheable` where something else than the function says what its program becomes."""
     if foreign.DECLARED:
         raise NotCacheable(f"{foreign.DECLARED[0]} declares what programs become")
-    if jitted.options.mesh is not None or jitted.options.shard is not None or sig.is_spread(
-            (*key[0], *(node for _, node in key[1]))):
+    if jitted.options.mesh is not None or jitted.options.shard is not None:
         raise NotCacheable("it runs on a mesh")
     if jitted.options.target is not None:
         raise NotCacheable("its target is told")
-    return Question(jitted, key)
+
+
+def made(jitted: Any, key: tuple, anew: Callable[[], Any], form: Form | None = None,
+         ask: Callable[[Any, tuple], Question] | None = None) -> Any:
+    """What `anew` makes for a signature: out of the cache, or made and kept there. form: what that is; a program if
+    None. ask: makes the question."""
+    question = asked(jitted, key, ask)
+    if question is None:
+        return anew()
+    form = form or PROGRAM
+    if (found := recalled(question, form)) is not None:
+        return found
+    with following() as followed:
+        compiled = anew()
+    keep(question, compiled, followed, form)
+    return compiled
 
 
 def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compiled]) -> tuple[Compiled, str]:
@@ -131,10 +164,8 @@ def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compile
         return make(), str(reason)
     with following() as followed:
         made = make()
-    if made.lowered.as_jax:
-        return made, "JAX functions are not kept yet"
     try:
-        _written(question, made, followed)
+        _written(question, made, followed, PROGRAM)
     except NotCacheable as reason:
         return made, str(reason)
     return made, ""
@@ -194,10 +225,29 @@ MOST_CAPTURED = 64 << 20
 """Bytes of arrays from outside that are written down."""
 
 
-def keep(question: Question, compiled: Compiled, followed: set[Any]) -> None:
-    """Keep a program that was made for this question, if nothing speaks against it. followed: what its trace called."""
+class Form:
+    """What is made for a question: how it is written down, and made of that. This one: a program."""
+
+    def told(self, made: Any) -> tuple:
+        """What is written down. Raises `NotCacheable`."""
+        return state_of(made)
+
+    def made(self, question: Question, state: tuple) -> Any:
+        """What was written down, made again. Raises whatever comes of a state that is none."""
+        return program_of(question, state)
+
+    def bodies(self, made: Any) -> Iterator[Body]:
+        """The modules in it, in order."""
+        yield made.executable._body
+
+
+PROGRAM = Form()
+
+
+def keep(question: Question, compiled: Any, followed: set[Any], form: Form = PROGRAM) -> None:
+    """Keep what was made for this question, if nothing speaks against it. followed: what its trace called."""
     try:
-        content = _written(question, compiled, followed)
+        content = _written(question, compiled, followed, form)
     except NotCacheable as reason:
         return refuse(question.name, str(reason), question.place)
     except Exception as error:
@@ -205,21 +255,25 @@ def keep(question: Question, compiled: Compiled, followed: set[Any]) -> None:
     with contextlib.suppress(store.CacheError):         # its folder was not as it is when the call began
         if store.write(question.key, content):
             COUNTS["kept"] += 1
-            object.__setattr__(compiled.executable._body, "kept", Forms(question.key))
+            for part, body in enumerate(form.bodies(compiled)):
+                object.__setattr__(body, "kept", Forms(question.key, part))
             store.note_reason(question.place, None)
 
 
-def _written(question: Question, compiled: Compiled, followed: set[Any]) -> bytes:
+def _written(question: Question, compiled: Any, followed: set[Any], form: Form) -> bytes:
+    told = form.told(compiled)
     _require_followed(question.walk, followed)
     _require_source(followed)
     if not question.is_as_it_was():
         raise NotCacheable("tracing it has changed what it depends on")
-    return encoding.encoded(state_of(compiled), question.walk, _opened)
+    return encoding.encoded(told, question.walk, _opened)
 
 
 def state_of(compiled: Compiled) -> tuple:
     """What makes up a program. Raises `NotCacheable`."""
     from reactant.calling import recalled_code
+    if getattr(compiled, "_traced", None) is None:
+        raise NotCacheable("JAX takes the derivative")
     traced, lowered = compiled._traced, compiled.lowered
     if compiled.passing or lowered.placement is not None:
         raise NotCacheable("it is for one call, or runs on a mesh")
@@ -293,11 +347,11 @@ def _rebuilt(cls: type, parts: list) -> Any:
 class Forms:
     """The executables of a body, in files of their own."""
 
-    def __init__(self, key: str):
-        self.key = key
+    def __init__(self, key: str, part: int = 0):
+        self.key, self.part = key, part
 
     def _name(self, variant: Variant, options: Mapping[str, Any]) -> str:
-        told = f"{FORM} {self.key} {variant!r} {sorted(options.items())}"
+        told = f"{FORM} {self.key} {self.part} {variant!r} {sorted(options.items())}"
         return hashlib.blake2b(told.encode(), digest_size=20).hexdigest()
 
     def find(self, variant: Variant, options: Mapping[str, Any]) -> bytes | None:
@@ -315,15 +369,15 @@ class Forms:
 
 # ---- in another process ----------------------------------------------------------------------------------------
 
-def recalled(question: Question) -> Compiled | None:
-    """The program for this question, where the cache has it."""
+def recalled(question: Question, form: Form = PROGRAM) -> Any:
+    """What the cache has for this question, or None."""
     try:
         content = store.read(question.key)
     except store.CacheError:
         content = None
     if content is not None:
         try:
-            made = _made(question, encoding.decoded(content, question.walk.objects, _rebuilt))
+            made = form.made(question, encoding.decoded(content, question.walk.objects, _rebuilt))
         except Exception:       # what is wrong with it, and where, is all the same: it is made again
             store.drop(question.key)
         else:
@@ -334,27 +388,37 @@ def recalled(question: Question) -> Compiled | None:
     return None
 
 
-def _made(question: Question, state: tuple) -> Compiled:
+def program_of(question: Question, state: tuple, part: int = 0, executable: Executable | None = None) -> Compiled:
+    """A program of what `state_of` gave. executable: the one of such a program."""
     def lowered(traced: Traced, name: str, on_device: bool, notes: Sequence[str]) -> RecalledLowered:
         return RecalledLowered(question, name, traced, on_device, notes)
-    return compiled_of(state, lowered, lambda count: _Errors(question, count), Forms(question.key))
+    return compiled_of(state, lowered, lambda count: _Errors(question, count), Forms(question.key, part), executable)
 
 
-def compiled_of(state: tuple, lowered: Callable[..., Any], errors: Callable[[int], Any], forms: Any) -> Compiled:
+def compiled_of(state: tuple, lowered: Callable[..., Any], errors: Callable[[int], Any], forms: Any,
+                executable: Executable | None = None) -> Compiled:
     """A program of what `state_of` gave. lowered: makes what is before XLA. errors: what so many checks raise. forms:
-    where executables are looked up. Raises what comes of a state that is none."""
-    from reactant.calling import recalled_code
+    where executables are looked up. executable: the one of such a program. Raises what comes of a state that is none.
+    """
     from reactant.calling.compiled import Compiled
-    from reactant.runtime.executable import Executable
     told, body_told, how, code, functions, straight_told, name, on_device, notes = state
+    traced = Traced(None, **dict(zip(_TRACED, told, strict=True)))      # type: ignore[arg-type]
+    traced.errors = errors(len(traced.told))
+    if executable is None:
+        executable = _executable_of(body_told, how, code, functions, straight_told, forms)
+    return Compiled(lowered(traced, name, on_device, notes), executable)
+
+
+def _executable_of(body_told: tuple, how: tuple, code: tuple, functions: tuple, straight_told: tuple | None,
+                   forms: Any) -> Executable:
+    from reactant.calling import recalled_code
+    from reactant.runtime.executable import Executable
     straight = recalled_code.loaded(code, functions, straight_told)
     body = Body(**dict(zip(_BODY, body_told, strict=True)))
     if recalled_code.wants_denormals(body):
         recalled_code.register_denormals()
     object.__setattr__(body, "kept", forms)
-    traced = Traced(None, **dict(zip(_TRACED, told, strict=True)))      # type: ignore[arg-type]
-    traced.errors = errors(len(traced.told))
-    return Compiled(lowered(traced, name, on_device, notes), Executable.recalled(body, *how, straight))     # type: ignore[call-arg]
+    return Executable.recalled(body, *how, straight)     # type: ignore[call-arg]
 
 
 class _Errors(Sequence):

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from reactant.api import as_jitted
+from reactant.calling import recalled
 from reactant.calling import signature as sig
 from reactant.calling.compiled import Compiled
 from reactant.calling.jitted import Jitted
@@ -51,10 +52,26 @@ def compiled_once(lowered: Lowered) -> Compiled:
         key = (modules.bytecode(lowered.module), lowered.options, lowered.on_device, lowered.placement,
                jax.config.jax_default_device)
     found = _EXECUTABLES.pop(key, None) or lowered.program().executable
-    _EXECUTABLES[key] = found           # the one used last is dropped last
+    _share(key, found)
+    return Compiled(lowered, found)
+
+
+def _share(key: Any, executable: Any) -> None:
+    _EXECUTABLES[key] = executable           # the one used last is dropped last
     if len(_EXECUTABLES) > KEPT_EXECUTABLES:
         _EXECUTABLES.popitem(last=False)
-    return Compiled(lowered, found)
+
+
+class _Shared(recalled.Form):
+    """A program out of the compile cache whose executable others have, too."""
+
+    def made(self, question: recalled.Question, state: tuple) -> Compiled:
+        found = recalled.program_of(question, state, executable=_EXECUTABLES.pop(question.key, None))
+        _share(question.key, found.executable)
+        return found
+
+
+SHARED = _Shared()
 
 
 class Sharing(Jitted):
@@ -62,6 +79,12 @@ class Sharing(Jitted):
 
     taken: Taken | None = None
     """The derivative as JAX takes it, where it is of a JAX function."""
+    of: tuple | None = None
+    """What is differentiated, and how; None where that is not told."""
+
+    def depends_on(self) -> tuple | None:
+        return None if self.of is None else (self.of, self.__name__, self.options, sorted(self._static),
+                                             sorted(self._traced))
 
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         with self._lock:
@@ -74,6 +97,9 @@ class Sharing(Jitted):
 
     def made(self, key: tuple) -> Any:
         """What calls of a signature run."""
+        return recalled.made(self, key, lambda: self._anew(key), SHARED)
+
+    def _anew(self, key: tuple) -> Any:
         try:
             return compiled_once(self._lower(key, keep=False))
         except NotImported as refused:
@@ -94,6 +120,10 @@ class Sharing(Jitted):
             return self.by_jax(key, refused).lower(leaves)
 
 
+_NOT_COMPUTED = frozenset(("jitted", "__signature__", "__doc__", "_origin"))
+"""Attributes of a derivative that say nothing of what it computes."""
+
+
 class DerivativeFunction(LikeFunction, ABC):
     """A derivative of `differentiated`: part of a trace, or compiled as a function of its own."""
 
@@ -105,7 +135,11 @@ class DerivativeFunction(LikeFunction, ABC):
         """The derivative as a compiled function: to call, `lower`, `explain`."""
         same = self.twin()      # its programs go with it
         return compiled(self.differentiated, lambda args, kwargs, _: same.traced(args, kwargs), self.__name__,
-                        taken=lambda args, kwargs, _: same.by_jax(args, kwargs))
+                        taken=lambda args, kwargs, _: same.by_jax(args, kwargs), of=(same,))
+
+    def depends_on(self) -> tuple | None:
+        """All that says what it computes."""
+        return tuple((name, value) for name, value in sorted(vars(self).items()) if name not in _NOT_COMPUTED)
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Any:
         """The program for these arguments, as `Jitted.lower` gives it."""
@@ -150,10 +184,18 @@ class Retraced(Sharing):
     """A function that is traced at every call: what it reads from outside may have changed. The program is compiled
     once. What only JAX can differentiate is not compiled as a whole."""
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._asked: set[tuple] = set()     # signatures for which the compile cache was asked
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         key, leaves = self._sign(args, kwargs)
         try:
-            made = compiled_once(self._lower(key, keep=False))
+            if key in self._asked:
+                made = compiled_once(self._lower(key, keep=False))
+            else:
+                self._asked.add(key)
+                made = recalled.made(self, key, lambda: compiled_once(self._lower(key, keep=False)), SHARED)
         except NotImported:
             if self.taken is None:
                 raise
@@ -182,9 +224,9 @@ def is_compiled(function: Any) -> bool:
 
 
 def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str, extra: bool = False,
-             kind: type[Sharing] = Sharing, taken: Taken | None = None) -> Sharing:
+             kind: type[Sharing] = Sharing, taken: Taken | None = None, of: tuple | None = None) -> Sharing:
     """`traced(args, kwargs, extra)` as a compiled function with the arguments, options and static arguments of
-    `function`. taken: the same by JAX, for JAX functions that cannot be imported."""
+    `function`. taken: the same by JAX, for JAX functions that cannot be imported. of: all that says what it is."""
     inner = base_of(function)
     of_jax = isinstance(inner, JaxJitted)
 
@@ -210,7 +252,7 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
         kind = OfJax
     made = kind(entry, inner.options, inner._static, inner._traced)
     made.taken = taken if of_jax else None
-    made.takes_keys = of_jax
+    made.takes_keys, made.of = of_jax, of and (extra, *of)
     return made
 
 

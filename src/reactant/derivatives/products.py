@@ -31,7 +31,8 @@ from reactant.support.session import is_tracing
 def _jvp_entry(function: Any, has_aux: bool) -> Jitted:
     return compiled(function, lambda args, kwargs, tangents: jvp_traced(function, args, tangents, kwargs, has_aux),
                     f"jvp_{name_of(function)}", True, Sharing if is_compiled(function) else Retraced,
-                    lambda args, kwargs, tangents: by_jax.pushed(function, args, tangents, kwargs, has_aux))
+                    lambda args, kwargs, tangents: by_jax.pushed(function, args, tangents, kwargs, has_aux),
+                    ("jvp", function, has_aux))
 
 
 def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], *, has_aux: bool = False,

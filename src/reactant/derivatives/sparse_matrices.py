@@ -202,7 +202,8 @@ class SparseJacobian(LikeFunction):
             results, found = made.request(mode, [slot.index], [ops.reshape(value, (count, *shape))], count=count)
             made.take_effect(results)
             return Tensor.of_value(found[0], ARRAY)
-        return compiled(self.differentiated, traced, f"compressed_{name_of(self.differentiated)}", extra=True)
+        return compiled(self.differentiated, traced, f"compressed_{name_of(self.differentiated)}", extra=True,
+                        of=("compressed", self.differentiated, self.argnums))
 
     def _outlined(self, args: tuple, kwargs: dict) -> tuple[Outlined, Slot]:
         """The function outlined, and its output. Raises for what is not from one real array to one."""

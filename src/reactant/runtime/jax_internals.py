@@ -25,6 +25,7 @@ have regions (`cse`):
 """
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import threading
@@ -73,6 +74,21 @@ except AttributeError as missing:  # pragma: no cover - only with a jax we do no
     raise ImportError(
         f"reactant does not know this jax ({jax.__version__}): {missing}. Install jax 0.10 or 0.11."
     ) from missing
+
+
+def plain_context() -> tuple | None:
+    """The settings that jax has in this thread, as far as programs depend on them; None where there is more to it: the
+    axes or the mesh of something that is being traced, or a context of the user's."""
+    found: list[Any] = []
+    for each in trace_context():
+        if isinstance(each, enum.Enum):
+            found.append(str(each))
+        elif each is None or isinstance(each, (bool, int, float, str)) or each == ():
+            found.append(each)
+        elif type(each).__name__ != "AxisEnv" or each.axis_sizes or each.spmd_axis_names or \
+                each.explicit_mesh_axis_names:
+            return None
+    return tuple(found)
 
 
 class _Instead(threading.local):
