@@ -40,7 +40,9 @@ class JaxJitted(Jitted):
     """
 
     def depends_on(self) -> tuple | None:
-        return None         # jax's tracing is not followed
+        if self.told is not None and (self.told.arguments is not None or self.told.results is not None):
+            return None
+        return self._plain, self.options
 
     is_its_function = False
 
@@ -98,7 +100,7 @@ class JaxJitted(Jitted):
         except TypeError:                      # a static argument that is not hashable: jax.jit says so
             return self.jitted(*args, **kwargs)
         if entry is None:
-            entry = self._compile_call(key, args, kwargs)
+            entry = self._compile_call(key, args, kwargs, leaves)
         if jax.device_count() == 1:
             self._shortcut.offer(entry.direct)
         return entry.run(leaves, args, kwargs)
@@ -202,27 +204,39 @@ class JaxJitted(Jitted):
     def _name(self) -> str:
         return getattr(self.function, "__name__", type(self.function).__name__)
 
-    def _compile_call(self, key: tuple, args: tuple, kwargs: dict) -> JaxCompiled:
-        with collecting_later():
-            from reactant.calling import compiled_jax
-            from reactant.frontends.jax.refusals import CannotImport, Failed
-        entry: JaxCompiled
+    def _compile_call(self, key: tuple, args: tuple, kwargs: dict, leaves: list[Any]) -> JaxCompiled:
+        from reactant.calling import recalled, recalled_jax
+        entry: JaxCompiled = recalled.made(
+            self, key, lambda: self._anew(args, kwargs), recalled_jax.JAX_FORM,
+            lambda jitted, key: recalled_jax.question(jitted, key, leaves, args, kwargs))
         try:
-            entry = compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
-                                       self.told).program()
             entry.prepare(args, kwargs)
-        except CannotImport as refused:
-            self._refuse(refused, args, kwargs)
-            self._tell(refused)
-            entry = compiled_jax.LeftToJax(self.jitted, str(refused), given=(args, kwargs))
         except jax.errors.JaxRuntimeError as refused:
             if self.options.xla:
                 raise                          # the user's compile options are not for jax.jit to drop
-            failed = Failed(f"XLA refuses the simplified program: {refused}")
-            self._tell(failed)
-            entry = compiled_jax.LeftToJax(self.jitted, str(failed), given=(args, kwargs))
+            entry = self._left(f"XLA refuses the simplified program: {refused}", args, kwargs)
         with self._lock:
             return self._entries.setdefault(key, entry)
+
+    def _anew(self, args: tuple, kwargs: dict) -> JaxCompiled:
+        """The program for a call, before XLA, or what leaves it to `jax.jit`."""
+        with collecting_later():
+            from reactant.calling import compiled_jax
+            from reactant.frontends.jax.refusals import CannotImport
+        try:
+            return compiled_jax.lower(self._importer, self.settings, self._name, args, kwargs, self.options,
+                                      self.told).program()
+        except CannotImport as refused:
+            self._refuse(refused, args, kwargs)
+            self._tell(refused)
+            return compiled_jax.LeftToJax(self.jitted, str(refused), given=(args, kwargs))
+
+    def _left(self, reason: str, args: tuple, kwargs: dict) -> JaxCompiled:
+        """What leaves a call to `jax.jit` where something of ours has failed."""
+        from reactant.calling import compiled_jax
+        from reactant.frontends.jax.refusals import Failed
+        self._tell(Failed(reason))
+        return compiled_jax.LeftToJax(self.jitted, reason, given=(args, kwargs))
 
     def clear_cache(self) -> None:
         """Forget every compiled program of this function."""

@@ -137,6 +137,11 @@ def dtype_told(dtype: np.dtype) -> str | None:
     return dtype.str if dtype.kind in "biufcSU" and dtype.names is None and dtype.metadata is None else None
 
 
+def dtype_of(told: str) -> np.dtype:
+    """The dtype that `dtype_told` told."""
+    return _DTYPES[told] if told in _DTYPES else np.dtype(told)
+
+
 class _Reader:
     def __init__(self, data: memoryview, objects: Sequence[Any], make: Any) -> None:
         self.data_, self.objects, self.make, self.at = data, objects, make, 0
@@ -156,8 +161,7 @@ class _Reader:
         return self.take_bytes(self.number())
 
     def dtype(self) -> np.dtype:
-        told = self.data().decode()
-        return _DTYPES[told] if told in _DTYPES else np.dtype(told)
+        return dtype_of(self.data().decode())
 
     def take(self, depth: int) -> Any:
         if depth > DEEPEST + 2:

@@ -16,9 +16,11 @@ import numpy as np
 
 from reactant.support.package import PACKAGE
 
-LIBRARIES = {"scipy": "version.py", "llvmlite": "_version.py", "numba": "_version.py", "ml_dtypes": "__init__.py"}
+LIBRARIES = {"scipy": "version.py", "llvmlite": "_version.py", "numba": "_version.py", "numba_cuda": "VERSION",
+             "ml_dtypes": "__init__.py", "opt_einsum": "_version.py"}
 """Libraries that may not be loaded yet, and a file of each that another version writes anew."""
-PREFIXES = ("REACTANT_", "XLA_", "JAX_", "TF_", "LLVM_", "OMP_", "OPENBLAS_", "MKL_", "GOTO_", "NPY_", "CUDA_")
+PREFIXES = ("REACTANT_", "XLA_", "JAX_", "TF_", "LLVM_", "OMP_", "OPENBLAS_", "MKL_", "GOTO_", "NPY_", "CUDA_",
+            "NUMBA_")
 NOT_MEANT = frozenset(("REACTANT_CACHE", "REACTANT_PROGRESS", "JAX_COMPILATION_CACHE_DIR", "REACTANT_POOL_BYTES",
                        "TF_CPP_MIN_LOG_LEVEL"))
 NOT_ASKED = frozenset("""jax_compilation_cache_dir jax_enable_compilation_cache jax_logging_level jax_log_compiles

@@ -17,7 +17,7 @@ PURE = frozenset("""numpy scipy jax jaxlib ml_dtypes math cmath operator itertoo
     typing typing_extensions numbers enum dataclasses copy contextlib heapq bisect array struct fractions string re
     textwrap __future__ builtins keyword reprlib graphlib
     _operator _functools _collections _collections_abc _abc _heapq _bisect _struct _sre _weakref weakref
-    reactant""".split())
+    opt_einsum numba numba_cuda reactant""".split())
 """Top-level modules of which what is called does nothing but compute, but for `IMPURE`."""
 
 IMPURE = {
@@ -38,7 +38,7 @@ IMPURE = {
 
 IMPURE_MODULES = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_impl", "numpy.testing", "numpy.f2py",
                   "numpy.ctypeslib", "scipy.io", "scipy.datasets", "jax.debug", "jax.experimental", "jax.profiler",
-                  "jax.monitoring", "jax.distributed", "reactant.cache", "reactant.processes", "reactant.diagnosis")
+                  "jax.monitoring", "jax.distributed", "numba.cuda.random", "numba.pycc", "reactant.cache", "reactant.processes", "reactant.diagnosis")
 """Modules below those in `PURE` that do."""
 
 BY_NAME = frozenset("""getattr setattr delattr hasattr attrgetter methodcaller vars dir __getattribute__ __dict__
@@ -73,7 +73,7 @@ def _directories() -> tuple[str, ...]:
     """Where the libraries lie that are told by their versions."""
     paths = sysconfig.get_paths()
     found = {paths["stdlib"], paths["platstdlib"], os.path.realpath(paths["stdlib"])}
-    for name in ("numpy", "scipy", "jax", "jaxlib", "reactant", "ml_dtypes"):
+    for name in ("numpy", "scipy", "jax", "jaxlib", "reactant", "ml_dtypes", "opt_einsum", "numba", "numba_cuda"):
         module = sys.modules.get(name)
         spec = module.__spec__ if module is not None else find_spec(name)       # it may be loaded later
         if spec is not None and spec.origin:

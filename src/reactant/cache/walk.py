@@ -30,7 +30,7 @@ from reactant.cache.origins import ATOMS, CONTENT, is_of_another, is_of_library,
 from reactant.cache.purity import is_impure, is_library_file, is_pure_module, root_of
 from reactant.cache.replaced import is_standard
 from reactant.support.attributes import HEAP_TYPE, slots_of
-from reactant.support.like_functions import LikeFunction
+from reactant.support.like_functions import Told
 
 MOST_OBJECTS = 30_000
 MOST_BYTES = 256 << 20
@@ -56,6 +56,8 @@ _COMPUTED = frozenset(("cache_token", "dispatch_cache"))
 _KERNELS = re.compile(r"ipykernel_\d+")
 """In the names that cells of notebooks have: the number of the process."""
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
+_DISPATCHER = type(np.sum)
+"""Of NumPy's functions: what asks arguments whether they have one of their own."""
 
 
 class Walk:
@@ -164,7 +166,7 @@ class Walk:
             if (parts := SPECIAL[kind](value)) is None:
                 raise NotCacheable(f"what {_called(value)} depends on is not known")
             self._children(f"{kind.__module__}.{kind.__qualname__}", parts)
-        elif isinstance(value, LikeFunction):
+        elif isinstance(value, Told):
             if (parts := value.depends_on()) is None:
                 raise NotCacheable(f"{_called(value)} is compiled in a way that is not followed")
             self._children(f"{kind.__module__}.{kind.__qualname__}", parts)
@@ -176,6 +178,8 @@ class Walk:
             self._structured(value)
         elif kind in (set, frozenset):
             self._set(value)
+        elif kind is _DISPATCHER:
+            self._named(value.__module__, value)
         elif isinstance(value, np.ufunc):
             self._named("numpy", value) if purity.is_here("numpy", value.__name__, value) \
                 else self._named("scipy.special", value)

@@ -171,6 +171,9 @@ class _Convention:
 class LeftToJax(JaxCompiled):
     """A call that `jax.jit` runs as it is."""
 
+    def prepare(self, args: tuple, kwargs: dict) -> None:
+        """`jax.jit` compiles at the call."""
+
     def __init__(self, jitted: Any, reason: str, lowered: Any = None, given: Any = ()):
         """given: arguments of the calls."""
         self.jitted, self.reason, self.direct = jitted, reason, None

@@ -26,7 +26,7 @@ from reactant.runtime.jax_internals import PYTREES, plain_context
 from reactant.runtime.program import Body, Variant
 from reactant.support import foreign
 from reactant.support.attributes import attributes
-from reactant.support.session import SESSION, Called, Unordered
+from reactant.support.session import SESSION, Called, InFile, Unnoted, Unordered
 
 if TYPE_CHECKING:
     from reactant.calling.compiled import Compiled
@@ -46,7 +46,8 @@ COUNTS = {"found": 0, "missed": 0, "kept": 0, "not cacheable": 0}
 def _tree(tree: Any) -> tuple | None:
     """What a `PyTreeDef` depends on; None where it has nodes whose functions jax keeps to itself."""
     data = tree.node_data()
-    if data is not None and not (data[0] in (tuple, list, dict, type(None)) or issubclass(data[0], tuple)):
+    if data is not None and not (data[0] in (tuple, list, dict, type(None)) or issubclass(data[0], tuple)
+                                 or data[0] in PYTREES):
         return None
     return (None if data is None else (data[0], data[1]), *tree.children())
 
@@ -95,6 +96,28 @@ class Question:
         return self._walked(again=True)[1] == self.digest and environment.fingerprint() == self.environment
 
 
+def _learn_kernels() -> None:
+    """Let the walk know what launches of Numba-CUDA kernels depend on, where that is loaded."""
+    numba = sys.modules.get("numba.cuda.dispatcher")
+    if numba is None or numba.CUDADispatcher in walk.SPECIAL:
+        return
+    walk.SPECIAL[numba.CUDADispatcher] = _of_kernel
+    walk.SPECIAL[numba._LaunchConfiguration] = lambda x: (x.dispatcher, x.griddim, x.blockdim, x.sharedmem)
+    walk.SPECIAL[numba.ForAll] = lambda x: (x.dispatcher, x.ntasks, x.thread_per_block, x.sharedmem)
+
+
+def _of_kernel(dispatcher: Any) -> tuple | None:
+    """What a kernel or device function of Numba-CUDA depends on; None where it is linked with files, or extended."""
+    options = dict(dispatcher.targetoptions)
+    if options.pop("link", None) or options.pop("extensions", None):
+        return None
+    settings = [(name, value) for module in ("numba.core.config", "numba.cuda.core.config")
+                for name, value in sorted(vars(sys.modules.get(module)).items())
+                if name.isupper() and type(value) in (bool, int, float, str, type(None))] 
+    return (dispatcher.py_func, sorted(options.items()), settings,
+            [str(signature) for signature, found in dispatcher.overloads.items() if type(found).__name__ == "_Declared"])
+
+
 def _context() -> tuple:
     """The settings of jax that a context says, or a mesh around the call, say."""
     if (found := plain_context()) is None:
@@ -114,6 +137,7 @@ def asked(jitted: Any, key: tuple, ask: Callable[[Any, tuple], Question] | None 
             _WARNED.append(True)
             warnings.warn(f"{error} Programs are compiled without it.", stacklevel=5)
         return None
+    _learn_kernels()
     try:
         return _question(jitted, key) if ask is None else ask(jitted, key)
     except NotCacheable as reason:
@@ -158,6 +182,7 @@ def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compile
     """What `make` compiles for arguments, and why the cache does not keep it; nothing where it does, or is off."""
     if not jitted.options.cache or store.is_off():
         return make(), ""
+    _learn_kernels()
     try:
         question = _question(jitted, jitted._sign(args, kwargs, described=True)[0])
     except NotCacheable as reason:
@@ -271,7 +296,6 @@ def _written(question: Question, compiled: Any, followed: set[Any], form: Form) 
 
 def state_of(compiled: Compiled) -> tuple:
     """What makes up a program. Raises `NotCacheable`."""
-    from reactant.calling import recalled_code
     if getattr(compiled, "_traced", None) is None:
         raise NotCacheable("JAX takes the derivative")
     traced, lowered = compiled._traced, compiled.lowered
@@ -281,9 +305,15 @@ def state_of(compiled: Compiled) -> tuple:
         raise NotCacheable("it prints, or calls Python while it runs")
     if sum(array.nbytes for array in traced.captured) > MOST_CAPTURED:
         raise NotCacheable(f"it reads more than {MOST_CAPTURED >> 20} MB of arrays from outside")
-    body, *how, straight = compiled.executable.told()       # type: ignore[union-attr]
-    return (tuple(getattr(traced, name) for name in _TRACED), tuple(getattr(body, name) for name in _BODY), tuple(how),
-            *recalled_code.told(body, straight), lowered.name, lowered.on_device, tuple(lowered.notes))
+    return (tuple(getattr(traced, name) for name in _TRACED), executable_told(compiled.executable), lowered.name,
+            lowered.on_device, tuple(lowered.notes))
+
+
+def executable_told(executable: Any) -> tuple:
+    """What makes up an `Executable`. Raises `NotCacheable`."""
+    from reactant.calling import recalled_code
+    body, *how, straight = executable.told()
+    return tuple(getattr(body, name) for name in _BODY), tuple(how), *recalled_code.told(body, straight)
 
 
 def _require_followed(made: Walk, followed: set[Any]) -> None:
@@ -291,6 +321,17 @@ def _require_followed(made: Walk, followed: set[Any]) -> None:
     for each in followed:
         if isinstance(each, Unordered):
             raise NotCacheable("it makes a set, whose order differs from process to process")
+        if isinstance(each, Unnoted):
+            raise NotCacheable("it calls what cannot be noted: under a profiler, or in a kernel without source")
+        if isinstance(each, InFile):
+            if not purity.is_library_file(each.file) and not any(map(each.is_of, made.codes)):
+                raise NotCacheable(f"its kernel calls what is at {each.file}:{each.line}, which was not found among "
+                                   "what it can reach")
+            continue
+        if type(each) is tuple:         # of no file: data classes and named tuples write methods
+            each, module = each
+            if purity.is_pure_module(str(module)) or str(module).startswith("namedtuple_"):
+                continue
         if isinstance(each, Called):
             each = each.function
             if isinstance(each, types.FunctionType):
@@ -401,24 +442,25 @@ def compiled_of(state: tuple, lowered: Callable[..., Any], errors: Callable[[int
     where executables are looked up. executable: the one of such a program. Raises what comes of a state that is none.
     """
     from reactant.calling.compiled import Compiled
-    told, body_told, how, code, functions, straight_told, name, on_device, notes = state
+    told, of_executable, name, on_device, notes = state
     traced = Traced(None, **dict(zip(_TRACED, told, strict=True)))      # type: ignore[arg-type]
     traced.errors = errors(len(traced.told))
     if executable is None:
-        executable = _executable_of(body_told, how, code, functions, straight_told, forms)
+        executable = executable_of(of_executable, forms)
     return Compiled(lowered(traced, name, on_device, notes), executable)
 
 
-def _executable_of(body_told: tuple, how: tuple, code: tuple, functions: tuple, straight_told: tuple | None,
-                   forms: Any) -> Executable:
+def executable_of(told: tuple, forms: Any, device: Any = None) -> Executable:
+    """An executable of what `executable_told` gave. device: where it is to run, if that is told."""
     from reactant.calling import recalled_code
     from reactant.runtime.executable import Executable
+    body_told, how, code, functions, straight_told = told
     straight = recalled_code.loaded(code, functions, straight_told)
     body = Body(**dict(zip(_BODY, body_told, strict=True)))
     if recalled_code.wants_denormals(body):
         recalled_code.register_denormals()
     object.__setattr__(body, "kept", forms)
-    return Executable.recalled(body, *how, straight)     # type: ignore[call-arg]
+    return Executable.recalled(body, *how, straight, device)     # type: ignore[call-arg]
 
 
 class _Errors(Sequence):

@@ -5,7 +5,7 @@ goes into a first program, whose results are the outputs and the values that the
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,8 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant import pipelines
+from reactant.cache import encoding
+from reactant.calling import recalled
 from reactant.calling import signature as sig
 from reactant.calling.compiled import Compiled, Times
 from reactant.calling.compiled_numpy import lower
@@ -50,11 +52,21 @@ CHEAP = {"stablehlo.constant", "stablehlo.iota", "stablehlo.broadcast_in_dim", "
 @dataclass
 class Wanted:
     """What the second program is given: shape and dtype of each, and how to find them in what the user passes.
-    like: which output each is like, or which argument, where that is known."""
+    like: which output each is like, or which argument, where that is known. trees: one like the outputs, with `Slot`s,
+    and which of them vary; or those of the arguments, with True for what varies, and their numbers."""
 
     types: list[tuple[tuple[int, ...], np.dtype]]
-    flatten: Callable[[Any], list[Any]]
     like: list[int | None]
+    name: str
+    mode: str
+    trees: Any
+    which: Sequence[int]
+
+    def flatten(self, given: Any) -> list[Any]:
+        """The values in what the user passes."""
+        if self.mode == "reverse":
+            return _cotangents(self.trees, self.which, self.types, self.name, given)
+        return _tangents(self.trees, self.which, given)
 
 
 @dataclass
@@ -62,6 +74,29 @@ class _Divided:
     early: Compiled
     late: Compiled
     wanted: Wanted
+
+
+encoding.register("reactant.derivatives.outline", Slot="index kind")
+encoding.register("reactant.derivatives.residuals", Wanted="types like name mode trees which")
+
+
+class _DividedForm(recalled.Form):
+    """Two programs in the compile cache."""
+
+    def told(self, made: Any) -> tuple:
+        if isinstance(made, TakenByJax):
+            raise recalled.NotCacheable("JAX takes the derivative")
+        return recalled.state_of(made.early), recalled.state_of(made.late), made.wanted
+
+    def made(self, question: recalled.Question, state: tuple) -> _Divided:
+        early, late, wanted = state
+        return _Divided(recalled.program_of(question, early, 0), recalled.program_of(question, late, 1), wanted)
+
+    def bodies(self, made: Any) -> Iterator[Any]:
+        return (each.executable._body for each in (made.early, made.late))
+
+
+DIVIDED = _DividedForm()
 
 
 def _applied(linear: Callable, given: Any) -> Any:
@@ -74,16 +109,19 @@ class Split:
     def __init__(self, function: Any, numbers: tuple[int, ...], mode: str, has_aux: bool):
         self.function, self.numbers, self.mode, self.has_aux = function, numbers, mode, has_aux
         self.jitted = compiled(function, lambda args, kwargs, _: self._traced(args, kwargs),
-                               f"{'vjp' if mode == 'reverse' else 'linearize'}_{name_of(function)}")
+                               f"{'vjp' if mode == 'reverse' else 'linearize'}_{name_of(function)}",
+                               of=("split", function, numbers, mode, has_aux))
         self._programs: dict[Any, _Divided | TakenByJax] = {}
         self._apply = JaxJitted(_applied, self.jitted.options)
 
     def begin(self, primals: tuple, kwargs: dict) -> tuple[Any, Callable[[Any], Any]]:
         key, leaves = self.jitted._sign(primals, kwargs)
-        made = self._programs.get(key) if is_compiled(self.function) else None      # else the function is traced anew
+        known = self._programs.get(key)
+        made = known if is_compiled(self.function) else None      # else the function is traced anew
         if made is None:
             try:
-                made = self._make(key)
+                made = self._make(key) if known is not None else \
+                    recalled.made(self.jitted, key, lambda: self._make(key), DIVIDED)
             except NotImported as refused:
                 made = self._taken(key, refused)
             self._programs[key] = made
@@ -110,16 +148,14 @@ class Split:
             found = made.request(requests.REVERSE, varying, extra, link=link)[1]
             left = iter(found)
             derivative: Any = tuple(gradients_like(args[n], left) for n in self.numbers)
-            template = made.outputs()
-            self._wanted = Wanted(shapes, lambda given: _cotangents(template, varying, shapes, made.name, given),
-                                  list(varying))
+            self._wanted = Wanted(shapes, list(varying), made.name, self.mode, made.outputs(), list(varying))
         else:
             results, found = made.request(requests.FORWARD, varying, extra)
             made.take_effect(results)
             derivative = tangent_tree(made.outputs(), dict(zip(varying, found, strict=True)), made.types)
             varies = [sig.map_tree(args[n], as_floating) for n in self.numbers]
-            self._wanted = Wanted(shapes, lambda given: _tangents(varies, self.numbers, given),
-                                  [tensor.storage.argument for tensor in made.active])
+            self._wanted = Wanted(shapes, [tensor.storage.argument for tensor in made.active], made.name, self.mode,
+                                  varies, self.numbers)
         return filled((made.outputs(), made.aux), results), derivative
 
     def _taken(self, key: tuple, refused: NotImported) -> TakenByJax:

@@ -16,11 +16,15 @@ import jax
 import numpy as np
 
 from reactant.runtime import heap
-from reactant.runtime.jax_internals import trace_context
-from reactant.runtime.program import Body, note_alive, run_module, temporaries
+from reactant.runtime.jax_internals import compiled_as, initialize_lapack, serialized, trace_context
+from reactant.runtime.program import Body, Variant, absent, note_alive, run_module, temporaries
 
 MOST_MISSED = 3
 """Calls for other programs after which the signature is looked up first. (A miss costs a millisecond.)"""
+
+
+DIRECT = Variant(donated=(-1,))
+"""What its executable is called in the compile cache."""
 
 
 class Miss(Exception):
@@ -69,22 +73,9 @@ class Direct:
                  built: Callable[[list[Any]], Any], signature: inspect.Signature | None,
                  settings: Mapping[str, Any]) -> None:
         self._calls_python = bool(body.callbacks)
-        traced_in: list[Any] = []       # no attribute: what jax keeps must not hold us, or only the collector frees it
-
-        def whole(*args: Any, **kwargs: Any) -> Any:
-            if jax.config.jax_disable_jit:
-                raise Miss          # jax calls us with arrays then
-            leaves = leaves_of(args, kwargs)
-            context = trace_context()
-            if leaves is None or traced_in not in ([], [context]):
-                raise Miss
-            traced_in[:] = [context]
-            return built(run_module.bind(*leaves, body=body))
-
-        whole.__name__ = whole.__qualname__ = body.name
-        if signature is not None:
-            whole.__signature__ = signature     # type: ignore[attr-defined]  # jax resolves names by it
-        self._jitted = jax.jit(whole, compiler_options=dict(options) or None, **settings)
+        self._body, self._options = body, options
+        self._made = lambda absent: _jitted(body, options, leaves_of, built, signature, settings, absent)
+        self._jitted = self._made(False)
         self.run: Callable[..., Any] = self._jitted
         self.seconds = 0.0
         self.compiled: Any = None
@@ -93,18 +84,62 @@ class Direct:
         """Compile for these arguments; the calls use it. Returns XLA's executable."""
         begun = time.perf_counter()
         note_alive(self)
-        self.compiled = self._jitted.lower(*args, **kwargs).compile()
+        self.compiled = self._recalled(args, kwargs)
+        if self.compiled is None:
+            self.compiled = self._jitted.lower(*args, **kwargs).compile()
+            if self._body.kept is not None and (data := serialized(self.compiled)) is not None:
+                self._body.kept.keep(DIRECT, self._options, data)
         self.run = heap.keeping(self._jitted, temporaries(self.compiled))
         if self._calls_python:
             self.run = _failing_apart(self.run)
         self.seconds = time.perf_counter() - begun
         return self.compiled
 
+    def _recalled(self, args: tuple, kwargs: dict) -> Any:
+        """XLA's executable of the compile cache, which the calls use; None where it has none that jaxlib takes."""
+        data = None if self._body.kept is None else self._body.kept.find(DIRECT, self._options)
+        if data is None:
+            return None
+        if b"lapack_" in (self._body.native or self._body.bytecode):
+            initialize_lapack()
+        jitted = self._made(True)
+        lowered = jitted.lower(*args, **kwargs)
+        try:
+            found = compiled_as(lowered, data)
+        except Exception:       # jaxlib's errors have no common class
+            return None
+        self._jitted = jitted
+        return found
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         result = self.run(*args, **kwargs)
         if may_change(args, kwargs):
             jax.block_until_ready(result)
         return result
+
+
+def _jitted(body: Body, options: Mapping[str, Any], leaves_of: Callable[[tuple, dict], list[Any] | None],
+            built: Callable[[list[Any]], Any], signature: inspect.Signature | None, settings: Mapping[str, Any],
+            is_there: bool) -> Any:
+    """The module under `jax.jit`. is_there: jax gets its executable, for the first trace. What jax keeps must not hold
+    a `Direct`, or only the collector frees it."""
+    traced_in: list[Any] = []
+
+    def whole(*args: Any, **kwargs: Any) -> Any:
+        if jax.config.jax_disable_jit:
+            raise Miss          # jax calls us with arrays then
+        leaves = leaves_of(args, kwargs)
+        context = trace_context()
+        if leaves is None or traced_in not in ([], [context]):
+            raise Miss
+        primitive = absent if is_there and not traced_in else run_module
+        traced_in[:] = [context]
+        return built(primitive.bind(*leaves, body=body))
+
+    whole.__name__ = whole.__qualname__ = body.name
+    if signature is not None:
+        whole.__signature__ = signature     # type: ignore[attr-defined]  # jax resolves names by it
+    return jax.jit(whole, compiler_options=dict(options) or None, **settings)
 
 
 def _failing_apart(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -81,10 +81,10 @@ class Executable:
 
     @classmethod
     def recalled(cls, body: Body, sliceable: Sequence[bool], xla_options: Mapping[str, Any], donated: tuple[int, ...],
-                 read: tuple[int, ...] | None, straight: Any) -> Executable:
+                 read: tuple[int, ...] | None, straight: Any, device: jax.Device | None = None) -> Executable:
         """One of what `told` gave of another."""
         made = cls.__new__(cls)
-        made._begin(body, tuple(sliceable), dict(xla_options), tuple(donated), read, straight, None)
+        made._begin(body, tuple(sliceable), dict(xla_options), tuple(donated), read, straight, device)
         return made
 
     def told(self) -> tuple[Body, tuple[bool, ...], dict[str, Any], tuple[int, ...], tuple[int, ...] | None, Any]:

@@ -29,6 +29,7 @@ import enum
 import functools
 import inspect
 import threading
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,6 +44,8 @@ from jax._src import core as _core  # private: whether a transformation is at wo
 from jax._src import distributed as _distributed  # private: the other processes
 from jax._src import tree_util as _tree_util  # private: which classes are nodes of trees
 from jax._src import xla_bridge as _xla_bridge  # private: whether jax has started
+from jax._src.interpreters import ad as _ad  # private: rules of primitives
+from jax._src.interpreters import batching as _batching  # private: rules of primitives
 from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
 from jaxlib import _jax  # private: the client of the coordination service
 from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
@@ -63,6 +66,10 @@ try:
     Primitive = _core.Primitive
     with_known_shapes = _mlir.refine_polymorphic_shapes
     PYTREES = _tree_util._registry
+    _RULES = {"jvp": _ad.primitive_jvps, "transpose": _ad.primitive_transposes,
+              "batch": _batching.fancy_primitive_batchers, "lowering": _mlir._lowerings}
+    _LEAF = jax.tree_util.tree_structure(0)
+    PjitFunction: Any = type(jax.jit(lambda: None))
     initialize_lapack = _lapack._lapack.initialize
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client
@@ -89,6 +96,29 @@ def plain_context() -> tuple | None:
                 each.explicit_mesh_axis_names:
             return None
     return tuple(found)
+
+
+def foreign_rules(is_foreign: Callable[[Any], bool]) -> list[tuple[str, Any, Any]]:
+    """The rules of jax's primitives that somebody else has made: (kind, primitive, rule). is_foreign: of a function."""
+    found = []
+    for kind, table in _RULES.items():
+        for primitive, rule in table.items():
+            inner = getattr(rule, "rule", rule)
+            while type(inner) is functools.partial:
+                if any(type(each) is types.FunctionType and is_foreign(each) for each in inner.args):
+                    found.append((kind, primitive, rule))
+                inner = inner.func
+            if type(inner) is types.FunctionType and (is_foreign(inner) or any(
+                    type(held := cell.cell_contents) is types.FunctionType and is_foreign(held)
+                    for cell in inner.__closure__ or ())):
+                found.append((kind, primitive, rule))
+    return found
+
+
+def tree_of(data: tuple[type, Any] | None, children: Sequence[Any]) -> Any:
+    """A `PyTreeDef` of what its `node_data` and `children` give."""
+    return _LEAF if data is None else type(_LEAF).from_node_data_and_children(_tree_util.default_registry, data,
+                                                                            list(children))
 
 
 class _Instead(threading.local):

@@ -16,7 +16,15 @@ Made = TypeVar("Made", bound="LikeFunction")
 Maker = TypeVar("Maker", bound=Callable[..., Any])
 
 
-class LikeFunction:
+class Told:
+    """Base of objects of ours that say what programs depend on of them."""
+
+    def depends_on(self) -> tuple | None:
+        """All that a call of it depends on, for the compile cache; None where that is not told."""
+        return None
+
+
+class LikeFunction(Told):
     """Base of what the functions under `remembering_how` return."""
 
     _origin: tuple[Callable, tuple, dict[str, Any]] | None = None
@@ -24,10 +32,6 @@ class LikeFunction:
 
     is_its_function = False
     """Whether a call of it, while a trace is made, is a call of the function below it and nothing else."""
-
-    def depends_on(self) -> tuple | None:
-        """All that a call of it depends on, for the compile cache; None where that is not told."""
-        return None
 
     def __copy__(self) -> Any:
         return self

@@ -31,5 +31,10 @@ def generator_of(dtype: Any) -> str:
     return dtype._impl.name           # private: jax.random.key_impl asks an array, which there may not be
 
 
+def key_dtype(generator: str) -> Any:
+    """The dtype of keys of a generator."""
+    return jax.eval_shape(lambda: jax.random.key(0, impl=generator)).dtype
+
+
 jax.tree_util.register_pytree_node(TracedKeys, lambda keys: ((keys.data,), keys.generator),
                                    lambda generator, data: keys_of(generator, *data))

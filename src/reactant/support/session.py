@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class Session(threading.local):
@@ -16,7 +17,8 @@ class Session(threading.local):
     differentiating: int = 0
     quiet: bool = False
     followed: set[Any] | None = None
-    """Code of functions that a trace follows, and what it calls as it is, where the compile cache asks."""
+    """Code of functions that a trace follows, and what it calls as it is, where the compile cache asks; with the module
+    where it is in no file."""
 
 
 SESSION = Session()
@@ -33,6 +35,47 @@ class Called:
 
 class Unordered:
     """That a trace has made a set of something else than numbers: its order differs from process to process."""
+
+
+class InFile(NamedTuple):
+    """Where a function is that a trace has followed, if its code is not known."""
+
+    file: str
+    line: int
+
+    def is_of(self, code: Any) -> bool:
+        """Whether it is that code, or inside it."""
+        return code.co_filename == self.file and code.co_firstlineno <= self.line <= max(
+            (line for *_, line in code.co_lines() if line is not None), default=0)
+
+
+class Unnoted:
+    """That something was called that could not be noted."""
+
+
+@contextlib.contextmanager
+def noting_calls() -> Iterator[None]:
+    """Note the code of all Python functions that are called inside, where the compile cache asks: what jax calls back
+    while it traces."""
+    followed = SESSION.followed
+    if followed is None:
+        yield
+        return
+    if sys.getprofile() is not None:
+        followed.add(Unnoted())
+        yield
+        return
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            followed.add((code, frame.f_globals.get("__name__")) if code.co_filename == "<string>" else code)
+
+    sys.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
 
 
 NUMBERS = (int, float, complex)

@@ -22,6 +22,7 @@ from reactant.runtime.devices import default_device
 from reactant.runtime.jax_internals import restore_x64, swap_x64, with_known_shapes
 from reactant.support.random_keys import is_key
 from reactant.support.records import dataclass
+from reactant.support.session import noting_calls
 
 
 @dataclass
@@ -58,7 +59,8 @@ def lower_call(keeping: Any, args: tuple, kwargs: dict, differentiated: bool = F
 
     Raises `CannotImport` where the program needs what only jax.jit does, and whatever the function raises.
     """
-    traced = keeping.trace(*args, **kwargs)
+    with noting_calls():
+        traced = keeping.trace(*args, **kwargs)
     if traced.jaxpr.effects:
         raise CannotImport(f"the function has effects ({', '.join(sorted(map(str, traced.jaxpr.effects)))})")
     outputs = tuple(jax.tree_util.tree_leaves(traced.out_info))

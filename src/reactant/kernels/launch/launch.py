@@ -52,6 +52,8 @@ def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any], alone: 
         result = with_result(way_in, binding)
         held = [m.read() for m in binding.memories]
         record, lowering = lowered(way_in, launch, binding)
+        if SESSION.followed is not None:
+            SESSION.followed.update(getattr(way_in, "followed", ()))
         if lowering.chosen is not None:
             lowering = lowering.chosen(tuple(dispatch.is_argument(v) for v in held), dispatch.in_a_loop())
         current_trace().remarks.append(str(lowering))

@@ -14,6 +14,7 @@ from reactant.kernels.launch.arguments import Argument, ArrayArgument, Operands,
 from reactant.kernels.llvm_ir import cleanup, signatures
 from reactant.kernels.ways_in.c_types import fill
 from reactant.kernels.ways_in.debug_types import CFunction, CType, DebugTypes
+from reactant.support.like_functions import Told
 from reactant.support.records import dataclass
 
 _DEFINE = re.compile(r'^define [^\n]*?@("[^"]+"|[\w.$-]+)\(.*?^\}', re.MULTILINE | re.DOTALL)
@@ -36,8 +37,11 @@ class GlobalVariable:
         return self.type.structured() or np.dtype(("u1", (self.type.size,)))
 
 
-class ModuleSource:
+class ModuleSource(Told):
     """The LLVM module of one source, and what its debug information says."""
+
+    def depends_on(self) -> tuple | None:
+        return self.text, self.name, self.host, self.values
 
     def __init__(self, text: str, name: str, host: bool = False):
         self.text, self.name, self.host = text, name, host
@@ -145,8 +149,11 @@ def _bytes_of(text: str, size: int, name: str) -> bytes:
                                hint="Check the source with its own compiler.", code="kernel-code") from error
 
 
-class SourceKernel:
+class SourceKernel(Told):
     """A function of a module as a way in."""
+
+    def depends_on(self) -> tuple | None:
+        return self.module, self.function.symbol, self.frontend
 
     def __init__(self, module: ModuleSource, function: CFunction, frontend: str):
         self.module, self.function, self.frontend = module, function, frontend
@@ -188,7 +195,7 @@ class SourceKernel:
         return wanted.dtype.kind not in "iu" or np.iinfo(wanted.dtype).min <= value <= np.iinfo(wanted.dtype).max
 
 
-class NamedFunctions:
+class NamedFunctions(Told):
     """What can be called of a source, by name: `module.name` or `module["name"]`. Kinds of modules say in
     `__getitem__` what a name stands for.
 
@@ -204,6 +211,9 @@ class NamedFunctions:
 
     def __getitem__(self, name: str) -> Any:
         raise KeyError(name)
+
+    def depends_on(self) -> tuple | None:
+        return tuple((name, value) for name, value in sorted(vars(self).items()) if name not in ("_made", "_functions", "_kernels"))     # follow from the source
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -10,6 +10,7 @@ import functools
 import importlib
 import linecache
 import os
+import re
 import weakref
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -31,12 +32,14 @@ from reactant.kernels.launch.arguments import (
 )
 from reactant.kernels.llvm_ir.cleanup import read_module
 from reactant.kernels.ways_in import cuda_source
+from reactant.support.like_functions import Told
 from reactant.support.records import dataclass
+from reactant.support.session import InFile, Unnoted
 
 COMPUTE_CAPABILITY = (8, 0)
 
 
-class NumbaKernel:
+class NumbaKernel(Told):
     """A `@cuda.jit` kernel: its IR for given argument types."""
 
     frontend = "numba"
@@ -49,9 +52,14 @@ class NumbaKernel:
         self.line: int = function.__code__.co_firstlineno
         self.names: tuple[str, ...] = function.__code__.co_varnames[:function.__code__.co_argcount]
         self._compiled: dict[tuple, tuple[str, tuple[str, ...]]] = {}
+        self.followed: set[InFile | Unnoted] = set()
+        """What Numba has compiled for it."""
         if dispatcher.targetoptions.get("device"):
             raise UnsupportedError(f"'{self.name}' is a device function: only kernels can be launched.",
                                    hint="Check the source with its own compiler.", code="kernel-code")
+
+    def depends_on(self) -> tuple | None:
+        return (self.dispatcher,)
 
     def takes_integer(self, place: int, value: int) -> bool:
         """Whether Numba takes the integer for one of 64 bits."""
@@ -105,9 +113,25 @@ class NumbaKernel:
                 _mark_raising(function)
                 compiler.kernel_fixup(function, False)
                 texts = tuple(assertions.with_raising(str(m)) for m in result.library.modules)
+            self.followed.update(_functions_in(texts))
             linked = _linked(result.library, options.get("link") or ())
             self._compiled[types] = function.name, texts + linked
         return self._compiled[types]
+
+
+def _functions_in(texts: Iterable[str]) -> Iterator[InFile | Unnoted]:
+    """Where the functions are that Numba has compiled, as its line numbers tell."""
+    for text in texts:
+        files = {number: os.path.join(folder, name) for number, name, folder in _FILE.findall(text)}
+        functions = [line for line in text.splitlines() if " = distinct !DISubprogram(" in line]
+        if not functions:
+            yield Unnoted()
+        for line in functions:
+            file, number = re.search(r"\bfile: !(\d+)", line), re.search(r"\bline: (\d+)", line)
+            yield Unnoted() if file is None or number is None else InFile(files[file[1]], int(number[1]))
+
+
+_FILE = re.compile(r'^!(\d+) = !DIFile\((?=.*?\bfilename: "([^"]*)")(?=.*?\bdirectory: "([^"]*)")', re.MULTILINE)
 
 
 def _mark_raising(kernel: Any) -> None:
