@@ -6,6 +6,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import jax
 import numpy as np
 
 import reactant
@@ -23,7 +24,9 @@ def main(folder):
         module = importlib.import_module(path.stem)
         arguments, wanted_arguments = module.arguments(), module.arguments()
         before = dict(recalled.COUNTS)
-        compiled = reactant.jit(module.f, **getattr(module, "OPTIONS", {}))
+        recalled.REASONS.clear()
+        compiled = module.compiled() if hasattr(module, "compiled") else reactant.jit(
+            module.f, **getattr(module, "OPTIONS", {}))
         try:
             result = compiled(*arguments)
         except Exception as error:
@@ -31,16 +34,19 @@ def main(folder):
             continue
         found = recalled.COUNTS["found"] > before["found"]
         kept = recalled.COUNTS["kept"] > before["kept"]
-        wanted = module.f(*wanted_arguments) if not hasattr(module, "WANTED") else module.WANTED
+        wanted = getattr(module, "wanted", module.f)(*wanted_arguments) if not hasattr(module, "WANTED") \
+            else module.WANTED
         same = json.dumps(told_of(result)) == json.dumps(told_of(wanted)) \
             and json.dumps(told_of(arguments)) == json.dumps(told_of(wanted_arguments))
         told[path.stem] = ["found" if found else "kept" if kept else "not kept", same,
-                           recalled.REASONS.get(recalled._name(compiled), "")]
+                           "; ".join(recalled.REASONS.values())]
     print(json.dumps(told))
 
 
 def told_of(x):
     """A result as what JSON has, types of arrays and numbers included; floats to ten digits."""
+    if isinstance(x, jax.Array):
+        return told_of(np.asarray(jax.random.key_data(x) if jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) else x))
     if isinstance(x, (np.ndarray, np.generic)):
         exact = x.dtype.kind not in "fc"
         return [type(x).__name__, str(x.dtype), x.shape, x.tobytes().hex() if exact else repr(

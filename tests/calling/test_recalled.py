@@ -1,4 +1,5 @@
 """Programs out of the compile cache in another process: found where nothing has changed, and never a stale one."""
+import importlib.util
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reactant.cache import store
-from tests.cache import run_kinds, run_recalled
+from tests.cache import dependencies_derivatives, dependencies_jax, dependencies_kernels, run_kinds, run_recalled
 from tests.cache.dependencies import ARGUMENTS, HEAD, KINDS, NOT_CACHEABLE, OTHER, RESULTS
 
 
@@ -37,11 +38,18 @@ def sides(kinds):
 
 
 SLOW = pytest.mark.slow
+TABLES = {"functions": KINDS, "derivatives": dependencies_derivatives.KINDS, "jax": dependencies_jax.KINDS,
+          "kernels": dependencies_kernels.KINDS, "numba": dependencies_kernels.NUMBA_KINDS}
+PARTS = [("functions", part, 3) for part in range(3)] + [("derivatives", part, 3) for part in range(3)] \
+    + [("jax", part, 4) for part in range(4)] + [("kernels", 0, 1), ("numba", 0, 1)]
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=SLOW) for part in (1, 2))])
-def test_another_process_finds_what_is_as_it_was_and_nothing_else(tmp_path, part):
-    kinds = dict(list(KINDS.items())[part::3])
+@pytest.mark.parametrize("table, part, parts", [each if each[1] == 0 and each[0] not in ("kernels", "numba") else
+                                                pytest.param(*each, marks=SLOW) for each in PARTS])
+def test_another_process_finds_what_is_as_it_was_and_nothing_else(tmp_path, table, part, parts):
+    if table in ("kernels", "numba"):
+        pytest.importorskip("numba.cuda" if table == "numba" else "ziglang")
+    kinds = dict(list(TABLES[table].items())[part::parts])
     names = {f"k{number}_main": kind for number, kind in enumerate(kinds)}
     before, after = sides(kinds)
     write(tmp_path, before)
@@ -57,6 +65,9 @@ def test_another_process_finds_what_is_as_it_was_and_nothing_else(tmp_path, part
 def test_what_cannot_be_told_is_compiled_each_time(tmp_path):
     left = {kind: text for kind, text in NOT_CACHEABLE.items()
             if "file" not in kind and kind not in ("today", "a frame", "sys.modules")}
+    left |= dependencies_jax.NOT_CACHEABLE
+    if importlib.util.find_spec("numba_cuda"):
+        left |= dependencies_kernels.NOT_CACHEABLE
     write(tmp_path, {f"n{k}": (text, OTHER if "__getattr__" in kind else "K = 2.0\n")
                      for k, (kind, text) in enumerate(left.items())})
     told = run(tmp_path)

@@ -88,8 +88,9 @@ def is_of_library(value: Any) -> bool:
     if isinstance(value, type):
         return is_pure_module(value.__module__) and purity.is_here(value.__module__, value.__qualname__, value) \
             and not registered(value)
+    below = getattr(value, "__wrapped__", None)         # `jax.jit` of somebody else's function
     return is_pure_module(type(value).__module__) and type(value).__module__ != "builtins" \
-        and not isinstance(value, (np.ndarray, functools.partial, *CONTENT))
+        and not (type(below) is types.FunctionType and is_elsewhere(below)) and not isinstance(value, (np.ndarray, functools.partial, *CONTENT))
 
 
 def _is_bound_in(function: types.FunctionType, cell: types.CellType) -> bool:

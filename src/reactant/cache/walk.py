@@ -51,6 +51,8 @@ SPECIAL: dict[type, Callable[[Any], tuple[Any, ...] | None]] = {}
 """Of types of ours: what an object depends on; None where it cannot be told. Others register theirs."""
 NODES: list[Mapping[type, Iterable[Any]]] = []
 """By class, the functions that take its objects apart without being in the class: as nodes of trees, in jax."""
+ALSO: dict[str, Callable[[], list[Any]]] = {}
+"""By library: what else somebody else has put into it."""
 _COMPUTED = frozenset(("cache_token", "dispatch_cache"))
 """What `functools.singledispatch` has computed before; so has its `_clear_cache`."""
 _KERNELS = re.compile(r"ipykernel_\d+")
@@ -235,6 +237,8 @@ class Walk:
         self._libraries |= new
         for owner, name, value in replaced.put_into(new) if new else ():
             self._put("put into", owner, name, self._mark(value))
+        for library in sorted(new & ALSO.keys()):
+            self._children(f"put into {library}", ALSO[library]())
         return bool(new)
 
     def _library_function(self, function: types.FunctionType) -> None:

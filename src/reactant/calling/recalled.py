@@ -14,15 +14,14 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import jax
-
-from reactant.cache import encoding, environment, purity, store, walk
+from reactant.cache import encoding, environment, purity, store
 from reactant.cache.code_objects import with_inner
 from reactant.cache.walk import NotCacheable, Walk
+from reactant.calling import reached
 from reactant.calling import signature as sig
 from reactant.calling.traced import Traced
 from reactant.errors import ReactantError
-from reactant.runtime.jax_internals import PYTREES, plain_context
+from reactant.runtime.jax_internals import plain_context
 from reactant.runtime.program import Body, Variant
 from reactant.support import foreign
 from reactant.support.attributes import attributes
@@ -42,20 +41,6 @@ COUNTS = {"found": 0, "missed": 0, "kept": 0, "not cacheable": 0}
 
 
 # ---- what a program depends on ---------------------------------------------------------------------------------
-
-def _tree(tree: Any) -> tuple | None:
-    """What a `PyTreeDef` depends on; None where it has nodes whose functions jax keeps to itself."""
-    data = tree.node_data()
-    if data is not None and not (data[0] in (tuple, list, dict, type(None)) or issubclass(data[0], tuple)
-                                 or data[0] in PYTREES):
-        return None
-    return (None if data is None else (data[0], data[1]), *tree.children())
-
-
-walk.NODES.append(PYTREES)
-walk.SPECIAL[sig.Static] = lambda x: (x.value,)
-walk.SPECIAL[type(jax.tree_util.tree_structure(0))] = _tree
-
 
 class Question:
     """What is asked of the cache for one signature of a function: the key, and what it was made of."""
@@ -96,28 +81,6 @@ class Question:
         return self._walked(again=True)[1] == self.digest and environment.fingerprint() == self.environment
 
 
-def _learn_kernels() -> None:
-    """Let the walk know what launches of Numba-CUDA kernels depend on, where that is loaded."""
-    numba = sys.modules.get("numba.cuda.dispatcher")
-    if numba is None or numba.CUDADispatcher in walk.SPECIAL:
-        return
-    walk.SPECIAL[numba.CUDADispatcher] = _of_kernel
-    walk.SPECIAL[numba._LaunchConfiguration] = lambda x: (x.dispatcher, x.griddim, x.blockdim, x.sharedmem)
-    walk.SPECIAL[numba.ForAll] = lambda x: (x.dispatcher, x.ntasks, x.thread_per_block, x.sharedmem)
-
-
-def _of_kernel(dispatcher: Any) -> tuple | None:
-    """What a kernel or device function of Numba-CUDA depends on; None where it is linked with files, or extended."""
-    options = dict(dispatcher.targetoptions)
-    if options.pop("link", None) or options.pop("extensions", None):
-        return None
-    settings = [(name, value) for module in ("numba.core.config", "numba.cuda.core.config")
-                for name, value in sorted(vars(sys.modules.get(module)).items())
-                if name.isupper() and type(value) in (bool, int, float, str, type(None))] 
-    return (dispatcher.py_func, sorted(options.items()), settings,
-            [str(signature) for signature, found in dispatcher.overloads.items() if type(found).__name__ == "_Declared"])
-
-
 def _context() -> tuple:
     """The settings of jax that a context says, or a mesh around the call, say."""
     if (found := plain_context()) is None:
@@ -137,7 +100,7 @@ def asked(jitted: Any, key: tuple, ask: Callable[[Any, tuple], Question] | None 
             _WARNED.append(True)
             warnings.warn(f"{error} Programs are compiled without it.", stacklevel=5)
         return None
-    _learn_kernels()
+    reached.learn_kernels()
     try:
         return _question(jitted, key) if ask is None else ask(jitted, key)
     except NotCacheable as reason:
@@ -182,7 +145,7 @@ def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compile
     """What `make` compiles for arguments, and why the cache does not keep it; nothing where it does, or is off."""
     if not jitted.options.cache or store.is_off():
         return make(), ""
-    _learn_kernels()
+    reached.learn_kernels()
     try:
         question = _question(jitted, jitted._sign(args, kwargs, described=True)[0])
     except NotCacheable as reason:

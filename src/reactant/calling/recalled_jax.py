@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from reactant.cache import walk
 from reactant.cache.encoding import dtype_told
-from reactant.cache.replaced import is_elsewhere
 from reactant.cache.walk import NotCacheable
 from reactant.calling import recalled
 from reactant.calling.traced import Traced
-from reactant.runtime.jax_internals import PYTREES, PjitFunction, Primitive, foreign_rules, tree_of
+from reactant.runtime.jax_internals import PYTREES, tree_of
 from reactant.support.random_keys import generator_of, is_key, key_dtype
 from reactant.support.records import dataclass
 
@@ -30,21 +28,6 @@ BUILT_IN = {each.__name__: each for each in (tuple, list, dict, type(None))}
 
 
 # ---- what a program depends on ---------------------------------------------------------------------------------
-
-def _of_jit(function: Any) -> tuple | None:
-    """What a function under `jax.jit` depends on; None where it says where arrays lie."""
-    info = function._jit_info
-    if info.user_specified_in_shardings or info.device is not None or info.backend is not None or any(
-            type(leaf).__name__ != "UnspecifiedValue" for leaf in info.out_shardings_leaves) or any(
-            leaf is not None for leaf in (*info.in_layouts_leaves, *info.out_layouts_leaves)):
-        return None
-    return (function._fun, info.static_argnums, info.static_argnames, info.donate_argnums, info.donate_argnames,
-            info.keep_unused, info.inline, info.compiler_options_kvs)
-
-
-walk.SPECIAL[PjitFunction] = _of_jit
-walk.SPECIAL[Primitive] = lambda primitive: None        # jax has its rules, by the object
-
 
 def _told_of(leaf: Any) -> tuple:
     """What a program depends on of an argument."""
@@ -85,8 +68,7 @@ class JaxQuestion(recalled.Question):
 
     def _described(self) -> tuple:
         tree, static = self._signature[:2]
-        rules = [(name, str(primitive), rule) for name, primitive, rule in foreign_rules(is_elsewhere)]
-        return tree, [(place, kind, value) for place, kind, value in static], self._leaves, rules
+        return tree, static, self._leaves
 
     def lowered(self) -> Any:
         if self._lowered is None:

@@ -30,7 +30,7 @@ import functools
 import inspect
 import threading
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
@@ -68,6 +68,7 @@ try:
     PYTREES = _tree_util._registry
     _RULES = {"jvp": _ad.primitive_jvps, "transpose": _ad.primitive_transposes,
               "batch": _batching.fancy_primitive_batchers, "lowering": _mlir._lowerings}
+    _Lowering: Any = _mlir.LoweringRuleEntry
     _LEAF = jax.tree_util.tree_structure(0)
     PjitFunction: Any = type(jax.jit(lambda: None))
     initialize_lapack = _lapack._lapack.initialize
@@ -98,21 +99,47 @@ def plain_context() -> tuple | None:
     return tuple(found)
 
 
-def foreign_rules(is_foreign: Callable[[Any], bool]) -> list[tuple[str, Any, Any]]:
-    """The rules of jax's primitives that somebody else has made: (kind, primitive, rule). is_foreign: of a function."""
+def foreign_rules(is_foreign: Callable[[Any], bool]) -> list[tuple[str, str, Any]]:
+    """The functions of somebody else in the rules of jax's primitives: (kind, primitive, function). is_foreign: whether
+    a function is."""
     found = []
     for kind, table in _RULES.items():
-        for primitive, rule in table.items():
-            inner = getattr(rule, "rule", rule)
-            while type(inner) is functools.partial:
-                if any(type(each) is types.FunctionType and is_foreign(each) for each in inner.args):
-                    found.append((kind, primitive, rule))
-                inner = inner.func
-            if type(inner) is types.FunctionType and (is_foreign(inner) or any(
-                    type(held := cell.cell_contents) is types.FunctionType and is_foreign(held)
-                    for cell in inner.__closure__ or ())):
-                found.append((kind, primitive, rule))
+        functions = _functions_in(table.values(), 4)
+        if any(map(is_foreign, {each.__code__.co_filename: each for each in functions}.values())):
+            found += [(kind, str(primitive), each) for primitive, rule in table.items()
+                      for each in _functions_in((rule,), 4) if is_foreign(each)]
     return found
+
+
+def _functions_in(rules: Iterable[Any], depth: int) -> list[Any]:
+    """Functions among rules, and in what those were made of."""
+    functions, waiting = [], list(rules)
+    for _ in range(depth):
+        inner: list[Any] = []
+        for x in waiting:
+            kind = type(x)
+            if kind is types.FunctionType:
+                functions.append(x)
+                if x.__closure__ is not None:
+                    inner += _contents(x.__closure__)
+            elif kind is functools.partial:
+                inner.append(x.func)
+                inner += x.args
+                if x.keywords:
+                    inner += x.keywords.values()
+            elif kind is tuple or kind is list:
+                inner += x
+            elif kind is _Lowering:
+                inner.append(x.rule)
+        waiting = inner
+    return functions
+
+
+def _contents(closure: tuple[types.CellType, ...]) -> list[Any]:
+    try:
+        return [cell.cell_contents for cell in closure]
+    except ValueError:          # one of them is not bound yet
+        return []
 
 
 def tree_of(data: tuple[type, Any] | None, children: Sequence[Any]) -> Any:

@@ -213,7 +213,8 @@ class NamedFunctions(Told):
         raise KeyError(name)
 
     def depends_on(self) -> tuple | None:
-        return tuple((name, value) for name, value in sorted(vars(self).items()) if name not in ("_made", "_functions", "_kernels"))     # follow from the source
+        follow = ("_made", "_functions", "_kernels")        # from the source
+        return tuple((name, value) for name, value in sorted(vars(self).items()) if name not in follow)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
