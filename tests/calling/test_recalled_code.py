@@ -6,7 +6,8 @@ import reactant
 from reactant.cache import encoding
 from reactant.cache.walk import NotCacheable
 from reactant.calling import recalled  # noqa: F401 - its classes
-from reactant.calling.recalled_code import loaded, targets_in, told
+from reactant.calling.kept_code import targets_in, told
+from reactant.calling.recalled_code import loaded
 from reactant.native import objects
 
 pytestmark = pytest.mark.skipif(not objects.usable(), reason="object files of another system")

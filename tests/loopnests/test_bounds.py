@@ -12,7 +12,7 @@ import reactant
 from reactant.loopnests.emission import column_sums, scatter, tiles, time_tiling
 from reactant.loopnests.sorts import sort_keys
 from reactant.native import bounds, emission, numpy_sorts, workspace
-from reactant.runtime.facts import BIG
+from reactant.runtime.layout import BIG
 
 
 def relaxed(x):

@@ -75,8 +75,8 @@ def machine() -> tuple:
                      if line.startswith(("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU "))]
     except OSError:
         pass
-    return (platform.machine(), platform.processor(), sys.platform, platform.libc_ver() if not lines else "",
-            tuple(lines))
+    other = () if lines else (platform.processor(), platform.libc_ver())       # the first starts `uname`
+    return platform.machine(), sys.platform, other, tuple(lines)
 
 
 @cache

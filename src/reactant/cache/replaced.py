@@ -39,34 +39,41 @@ def is_standard(module: str) -> bool:
     return root in sys.stdlib_module_names and root not in ANYBODYS
 
 
-_CLEAN: dict[str, tuple[list[Any], list[FunctionType], list[CodeType]]] = {}
-"""What modules held when there was nothing of others in them, the functions of that, and their code."""
-_code, _file = operator.attrgetter("__code__"), operator.attrgetter("co_filename")
+_CLEAN: dict[str, list[Any]] = {}
+"""What modules held when there was nothing of others in them,"""
+_CODES: dict[int, tuple[FunctionType, CodeType]] = {}
+"""and the functions among it, with their code."""
 
 
 def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
     """What is in modules of these libraries and is of none: (module, name, value)."""
-    found = []
-    for owner, module in list(sys.modules.items()):
-        if root_of(owner) in roots and isinstance(module, ModuleType) and not _is_as_it_was(owner, module):
-            held = dict(vars(module))
-            functions = [value for value in held.values() if type(value) is FunctionType]
-            codes = list(map(_code, functions))
-            homes = {value.__module__ for value in held.values() if type(value) is type}
-            foreign = [] if all(map(_is_librarys, set(map(_file, codes)))) and all(map(_is_home, homes)) else [
-                (owner, name, value) for name, value in held.items() if _is_of_others(value)]
-            if not foreign:
-                _CLEAN[owner] = list(held.values()), functions, codes
-            found += foreign
-    return sorted(found, key=lambda each: each[:2])
+    below = tuple(f"{root}." for root in roots)
+    modules = [(owner, vars(module)) for owner, module in list(sys.modules.items())
+               if (owner in roots or owner.startswith(below)) and isinstance(module, ModuleType)]
+    if any(function.__code__ is not code for function, code in _CODES.values()):
+        _CLEAN.clear()
+        _CODES.clear()
+    held = {owner: list(names.values()) for owner, names in modules if not _is_as_it_was(owner, names)}
+    if not held:
+        return []
+    values = {id(value): value for each in held.values() for value in each}.values()     # most are in several
+    functions = [value for value in values if type(value) is FunctionType]
+    homes = {value.__module__ for value in values if type(value) is type}
+    if all(map(_is_librarys, {value.__code__.co_filename for value in functions})) and all(map(_is_home, homes)):
+        foreign: list[tuple[str, str, Any]] = []
+    else:
+        foreign = [(owner, name, value) for owner, names in modules if owner in held
+                   for name, value in list(names.items()) if _is_of_others(value)]
+    others = {owner for owner, *_ in foreign}
+    _CLEAN.update((owner, each) for owner, each in held.items() if owner not in others)
+    _CODES.update((id(value), (value, value.__code__)) for value in functions)
+    return sorted(foreign, key=lambda each: each[:2])
 
 
-def _is_as_it_was(owner: str, module: ModuleType) -> bool:
+def _is_as_it_was(owner: str, names: dict[str, Any]) -> bool:
     """Whether a module was clean and has not changed since: ten times faster than to look again."""
-    values, functions, codes = _CLEAN.get(owner, ((), (), ()))
-    held = vars(module)
-    return len(held) == len(values) and all(map(operator.is_, held.values(), values)) \
-        and all(map(operator.is_, map(_code, functions), codes))
+    values = _CLEAN.get(owner)
+    return values is not None and len(names) == len(values) and all(map(operator.is_, names.values(), values))
 
 
 def _is_of_others(value: Any) -> bool:

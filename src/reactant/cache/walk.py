@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import functools
 import hashlib
+import inspect
 import itertools
 import re
 import struct
@@ -55,7 +56,7 @@ ALSO: dict[str, Callable[[], list[Any]]] = {}
 """By library: what else somebody else has put into it."""
 _COMPUTED = frozenset(("cache_token", "dispatch_cache"))
 """What `functools.singledispatch` has computed before; so has its `_clear_cache`."""
-_KERNELS = re.compile(r"ipykernel_\d+")
+_KERNELS = r"ipykernel_\d+"
 """In the names that cells of notebooks have: the number of the process."""
 _LRU_CACHE = type(functools.lru_cache(lambda: None))
 _DISPATCHER = type(np.sum)
@@ -292,7 +293,7 @@ class Walk:
 
     def _code(self, code: types.CodeType) -> None:
         self.codes.add(code)
-        self._put("code", _KERNELS.sub("ipykernel", code.co_filename), getattr(code, "co_qualname", code.co_name),
+        self._put("code", _file(code), getattr(code, "co_qualname", code.co_name),
                   code.co_code, code.co_linetable,
                   str((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags,
                        code.co_firstlineno)))
@@ -502,6 +503,8 @@ class Walk:
                                     *itertools.chain.from_iterable((name, getattr(value, name)) for name in slots)])
 
 
+_TUPLE_GETTER = type(vars(inspect.ArgInfo)["args"])
+"""Of the attributes of named tuples, of which this is one that is there."""
 PURE_STATIC = frozenset(("builtins", "numpy", "jax", "jaxlib", "types", "collections", "functools", "itertools",
                          "operator", "re", "ml_dtypes", "scipy", "weakref"))
 _INTERNAL = frozenset((types.FunctionType, types.CodeType, types.CellType, types.MappingProxyType, types.GeneratorType,
@@ -517,7 +520,7 @@ _HANDLERS: dict[type, Callable[[Any], Iterable[Any]]] = {
     slice: lambda x: (x.start, x.stop, x.step), re.Pattern: lambda x: (x.pattern, x.flags),
     bytearray: lambda x: (bytes(x),),
     types.GenericAlias: lambda x: (x.__origin__, x.__args__), type(int | str): lambda x: x.__args__,
-    type(vars(collections.namedtuple("_", "a"))["a"]): lambda x: x.__reduce__()[1],
+    _TUPLE_GETTER: lambda x: x.__reduce__()[1],
     weakref.ref: lambda x: (x(),), **{each: CONTENT[each] for each in (dict, list, tuple)},
 }
 
@@ -530,6 +533,12 @@ def _digest(array: np.ndarray) -> bytes:
     return hashlib.blake2b(np.ascontiguousarray(array).tobytes() if array.ndim == 0 or not array.flags.c_contiguous
                            else memoryview(array).cast("B") if array.size and array.dtype.isbuiltin == 1
                            else array.tobytes(), digest_size=20).digest()
+
+
+def _file(code: types.CodeType) -> str:
+    """The file of code; those of notebooks have the process in their names."""
+    name = code.co_filename
+    return re.sub(_KERNELS, "ipykernel", name) if "ipykernel_" in name else name
 
 
 def _place(code: types.CodeType) -> str:

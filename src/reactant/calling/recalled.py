@@ -274,9 +274,9 @@ def state_of(compiled: Compiled) -> tuple:
 
 def executable_told(executable: Any) -> tuple:
     """What makes up an `Executable`. Raises `NotCacheable`."""
-    from reactant.calling import recalled_code
+    from reactant.calling import kept_code
     body, *how, straight = executable.told()
-    return tuple(getattr(body, name) for name in _BODY), tuple(how), *recalled_code.told(body, straight)
+    return tuple(getattr(body, name) for name in _BODY), tuple(how), *kept_code.told(body, straight)
 
 
 def _require_followed(made: Walk, followed: set[Any]) -> None:

@@ -26,7 +26,7 @@ from reactant.loopnests.function import NotCompiled, write_function
 from reactant.loopnests.sorts import sorting
 from reactant.native import ffi, workspace
 from reactant.rewrite.report import source_line
-from reactant.runtime.facts import BIG
+from reactant.runtime.layout import BIG
 from reactant.runtime.lent import mark
 from reactant.runtime.pool import OTHERS
 from reactant.support.records import dataclass

@@ -27,7 +27,7 @@ FIELDS = 5
 ZONE = 4096
 """Bytes between pieces of a workspace, and around what others write."""
 FILLING = 0xA5
-_FILE = re.compile(r'loc\("([^"]+)":(\d+):\d+\)')
+_FILE = r'loc\("([^"]+)":(\d+):\d+\)'
 _checked: ContextVar[bool] = ContextVar("checked", default=False)
 
 ROUTINES = f"""
@@ -166,7 +166,7 @@ def inside(f: Writer, limits: Sequence[str], pointer: str, nbytes: str, op: ir.O
 
 def line_of(op: ir.Operation) -> str:
     """Where an op was written, if it says so."""
-    found = _FILE.search(str(op.location))
+    found = re.search(_FILE, str(op.location))
     return f" (line {found[2]} of {found[1]})" if found and found[1] != "-" else ""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reactant.native import engine, objects, support
+from reactant.native import objects
 
 _TEXT = """
 ; (step, arrays...) -> status: a function on the memories of arrays, which stand at a fixed place of NumPy's objects
@@ -95,6 +95,7 @@ def caller() -> Caller | None:
     found = objects.addresses_of("reactant.straight")
     if found is not None:
         return _function(found["reactant.straight"])
+    from reactant.native import engine, support
     words = {"R": support.RUNTIME, "A": engine.attributes(), "data": DATA, "bytes": BYTES}
     text = re.sub(r"<([RA]|data|bytes)>", lambda match: str(words[match.group(1)]), _TEXT)
     python = {name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0

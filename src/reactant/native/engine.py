@@ -159,18 +159,18 @@ def _jit() -> Any:
     return llvm.create_lljit_compiler(_machine(), use_jit_link=False)
 
 
-TAKES_MASKS_APART = re.compile(r"(?:extractelement|bitcast) <\d+ x i1>|reduce\.(?:or|and)\.v\d+i1")
-NO_SUCH_REGISTER = re.compile(r"vp?movmsk\w*\s+%[xy]mm(?:1[6-9]|2\d|3[01])\b")
+TAKES_MASKS_APART = r"(?:extractelement|bitcast) <\d+ x i1>|reduce\.(?:or|and)\.v\d+i1"
+NO_SUCH_REGISTER = r"vp?movmsk\w*\s+%[xy]mm(?:1[6-9]|2\d|3[01])\b"
 """LLVM 22 hands registers to this instruction that it cannot name; what is executed reads another one."""
 
 
 def _machine_code(text: str, machine: Any, level: int) -> bytes | None:
     """An object file; None where LLVM would read a wrong register."""
     with _optimised(text, machine, level) as module:
-        if "+avx512vl" in text and TAKES_MASKS_APART.search(made := str(module)):
+        if "+avx512vl" in text and re.search(TAKES_MASKS_APART, made := str(module)):
             with contextlib.closing(llvm.create_context()) as own, \
                     contextlib.closing(llvm.parse_assembly(made, context=own)) as copy:
-                if NO_SUCH_REGISTER.search(machine.emit_assembly(copy)):
+                if re.search(NO_SUCH_REGISTER, machine.emit_assembly(copy)):
                     return None
         code: bytes = machine.emit_object(module)
         return code

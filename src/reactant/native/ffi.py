@@ -14,10 +14,10 @@ from reactant.errors import ReactantError
 from reactant.support.records import dataclass
 
 _SIZES = {"size_t": 8, "int64_t": 8, "int32_t": 4, "uint32_t": 4, "int": 4, "XLA_FFI_Handler_Traits": 4}
-_ENUM = re.compile(r"typedef enum \{[^}]*\}\s*(\w+);")
-_STRUCT = re.compile(r"^(?:typedef )?struct (XLA_FFI_\w+) \{\n(.*?)^\}", re.S | re.M)
-_FIELD = re.compile(r"^\s*(?:const\s+)?(?:struct\s+)?([\w]+)\s*([*]*)\s*(?:const\s*)?(\w+);")
-_FUNCTION_FIELD = re.compile(r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\);")
+_ENUM = r"typedef enum \{[^}]*\}\s*(\w+);"
+_STRUCT = r"(?sm)^(?:typedef )?struct (XLA_FFI_\w+) \{\n(.*?)^\}"
+_FIELD = r"^\s*(?:const\s+)?(?:struct\s+)?([\w]+)\s*([*]*)\s*(?:const\s*)?(\w+);"
+_FUNCTION_FIELD = r"_XLA_FFI_API_STRUCT_FIELD\((\w+)\);"
 MAJOR = 0
 MINORS = (1, 2, 3, 4)
 """Versions of the interface this file knows (jaxlib 0.10 has 0.3, jaxlib 0.11 has 0.4)."""
@@ -41,8 +41,8 @@ class Header:
         text = re.sub(r"//[^\n]*", "", text)
         self.version = tuple(int(m.group(1)) if (m := re.search(rf"#define XLA_FFI_API_{part} (\d+)", text)) else -1
                              for part in ("MAJOR", "MINOR"))
-        self._enums = set(_ENUM.findall(text))
-        self._bodies = dict(_STRUCT.findall(text))
+        self._enums = set(re.findall(_ENUM, text))
+        self._bodies = dict(re.findall(_STRUCT, text))
         self._made: dict[str, Struct] = {}
 
     def struct(self, name: str) -> Struct:
@@ -65,11 +65,11 @@ class Header:
         return self._made[name]
 
     def _field(self, line: str) -> tuple[str, int, int] | None:
-        if pointer := _FUNCTION_FIELD.search(line):
+        if pointer := re.search(_FUNCTION_FIELD, line):
             return pointer.group(1), 8, 8
         if "(*" in line and (name := re.search(r"\(\*(\w+)\)", line)):
             return name.group(1), 8, 8
-        match = _FIELD.match(line)
+        match = re.match(_FIELD, line)
         if match is None:
             return None
         kind, stars, field = match.groups()

@@ -18,7 +18,6 @@ from typing import Any
 
 import jax
 
-from reactant.support.records import dataclass
 
 RELOCATABLE, X86_64 = 1, 62
 SYMBOLS, WITH_ADDENDS, EMPTY = 2, 4, 8
@@ -41,12 +40,11 @@ class UnknownObject(Exception):
     """An object file of a kind that is not loaded here."""
 
 
-@dataclass(frozen=True)
 class Loaded:
     """An object file that is loaded: its bytes, and where its functions are."""
 
-    code: bytes
-    addresses: dict[str, int]
+    def __init__(self, code: bytes, addresses: dict[str, int]) -> None:
+        self.code, self.addresses = code, addresses
 
 
 _LOADED: dict[str, Loaded] = {}
@@ -117,23 +115,20 @@ _DAMAGES = (struct.error, IndexError, ValueError, OverflowError, KeyError)
 """What reading an object file may raise that is none."""
 
 
-@dataclass(frozen=True)
 class _Section:
-    name: str
-    kind: int
-    flags: int
-    offset: int
-    size: int
-    link: int
-    info: int
-    alignment: int
+    __slots__ = ("alignment", "flags", "info", "kind", "link", "name", "offset", "size")
+
+    def __init__(self, name: str, kind: int, flags: int, offset: int, size: int, link: int, info: int,
+                 alignment: int) -> None:
+        self.name, self.kind, self.flags, self.offset, self.size = name, kind, flags, offset, size
+        self.link, self.info, self.alignment = link, info, alignment
 
 
-@dataclass(frozen=True)
 class _Symbol:
-    name: str
-    section: int
-    value: int
+    __slots__ = ("name", "section", "value")
+
+    def __init__(self, name: str, section: int, value: int) -> None:
+        self.name, self.section, self.value = name, section, value
 
 
 class ObjectFile:

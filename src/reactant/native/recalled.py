@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 
-from reactant.native import blas, lapack, numpy_extremes, numpy_partitions, numpy_sorts, objects
+from reactant.native import objects
 from reactant.native.argument import Argument, NativeError
 
 SHARED = ("reactant.support", "reactant.workspace", "reactant.meeting", "reactant.blas", "reactant.threads",
@@ -59,13 +59,13 @@ def _resolved(symbol: str) -> int | None:
     for name in SHARED:
         if (known := objects.known(name)) is not None and symbol in known.addresses:
             return known.addresses[symbol]
-    if symbol.startswith(numpy_extremes.PREFIX):
-        return numpy_extremes.addresses().get(symbol)
-    if symbol.startswith(numpy_partitions.PREFIX):
-        return numpy_partitions.addresses().get(symbol)
-    if symbol.startswith(numpy_sorts.PREFIX):
-        return numpy_sorts.addresses().get(symbol)
+    if symbol.startswith("numpy."):
+        from reactant.native import numpy_extremes, numpy_partitions, numpy_sorts
+        for module in (numpy_extremes, numpy_partitions, numpy_sorts):
+            if symbol.startswith(module.PREFIX):
+                return module.addresses().get(symbol)
     if symbol.startswith("library."):
+        from reactant.native import blas, lapack
         name = symbol.removeprefix("library.")
         return blas.library().get(name) or lapack.library().get(name)
     if symbol in _PYTHON:

@@ -18,11 +18,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.runtime import arguments as host_arguments
-from reactant.runtime import buffers, heap, reductions
-from reactant.runtime.compile_options import options_for
+from reactant.runtime import buffers, heap
 from reactant.runtime.devices import default_device
 from reactant.runtime.direct import Direct
-from reactant.runtime.facts import BIG, facts_of
 from reactant.runtime.forms import Forms
 from reactant.runtime.jax_internals import (
     NO_TRANSFORMATION,
@@ -32,6 +30,7 @@ from reactant.runtime.jax_internals import (
     synchronous_cpu,
     transformation,
 )
+from reactant.runtime.layout import BIG
 from reactant.runtime.pool import POOL, SCRATCH
 from reactant.runtime.program import Array, Body, Program, Variant, body_of, fitted, run_module
 
@@ -65,16 +64,18 @@ class Executable:
                  callbacks: Sequence[Callable] = (), as_jax: bool = False, contract: bool = False,
                  prelude: str | None = None, read: tuple[int, ...] | None = None,
                  straight: Any = None) -> None:
+        from reactant.runtime import compile_options, reductions
+        from reactant.runtime import facts as of_modules
         body = body_of(module, name, weak, native, general, callbacks, as_jax, contract, prelude)
         target = device if device is not None else default_device().jax
-        facts = facts_of(module if native is None else native)
-        chosen = options_for(facts, target.platform, as_jax)
+        facts = of_modules.facts_of(module if native is None else native)
+        chosen = compile_options.options_for(facts, target.platform, as_jax)
         big = big_of(body.inputs, target.platform)
         if native is None and not all(facts.sliceable[i] for i in big) and reductions.fits(module, facts):
             module = reductions.in_steps(module)
             body = body_of(module, name, weak, general=general, callbacks=callbacks, as_jax=as_jax,
                            contract=contract, prelude=prelude)
-            facts = facts_of(module, reductions_fuse=True)
+            facts = of_modules.facts_of(module, reductions_fuse=True)
             chosen |= reductions.OPTIONS
         self._begin(body, tuple(facts.sliceable), {**chosen, **(xla_options or {})}, tuple(sorted(donate)), read,
                     straight, device)
@@ -109,10 +110,8 @@ class Executable:
                                   and host_arguments.HANDED_OVER <= a.nbytes < BIG)
         self._recycled = tuple(i for i, a in enumerate(self.outputs) if on_cpu
                                and POOL.limit >= a.nbytes >= BIG and host_arguments.native(a.dtype))
-        here = synchronous_cpu(target.id) if on_cpu else device
-        placed = None if here is None else jax.sharding.SingleDeviceSharding(here)
         self._forms = Forms(self.inputs, self._big, tuple(i for i in self._big if sliceable[i]), self._recycled,
-                            partial(_host_program, self._body, self.xla_options, placed))
+                            partial(_host_program, self._body, self.xla_options, target.id if on_cpu else None, device))
         self._device_variant = Variant(donated=donated)
         self._device_program: Program | None = None
         self.directly: Direct | None = None       # the same program with the caller's way of taking arguments, if any
@@ -321,9 +320,12 @@ def big_of(inputs: Sequence[Array], platform: str) -> tuple[int, ...]:
                  and host_arguments.native(a.dtype))
 
 
-def _host_program(body: Body, options: Mapping[str, Any], sharding: jax.sharding.Sharding | None,
+def _host_program(body: Body, options: Mapping[str, Any], cpu: int | None, device: jax.Device | None,
                   variant: Variant) -> Program:
-    """Compiled for the NumPy way. No method: programs must go with their last user, not when the collector comes."""
+    """Compiled for the NumPy way: on the CPU with this number, or on a device. No method: programs must go with their
+    last user, not when the collector comes."""
+    here = device if cpu is None else synchronous_cpu(cpu)
+    sharding = None if here is None else jax.sharding.SingleDeviceSharding(here)
     if sharding is not None:
         heap.settle()       # not before: the arrays of a first call are mapped then, all at the same alignment
     return Program(body, variant, options, sharding)

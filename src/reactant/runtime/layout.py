@@ -18,6 +18,11 @@ import numpy as np
 from reactant.ir import types
 from reactant.support.records import dataclass
 
+BIG = 1 << 20
+"""Bytes from which an argument is borrowed and a result recycled; below it copying costs less than the bookkeeping.
+
+CPU time of `a * 2 + b`, lent and recycled / copied: 0.5 MiB 131 us / 134 us, 1 MiB 223 / 418, 4 MiB 288 / 1187.
+"""
 MOST_LOOKED_AT = 1 << 24
 """Elements among which those that lie in one place are looked for."""
 

@@ -6,6 +6,7 @@ is asked of a class before (`dataclasses.fields`, a default) is not there yet: s
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -48,8 +49,60 @@ def _write(cls: type) -> None:
         if options is None:
             return
         _write_bases(cls)
-        dataclasses.dataclass(cls, **{**options, "init": False})
+        dataclasses.dataclass(cls, **{**options, "init": False, "repr": False, "eq": False})
+        _compare_later(cls, options.get("eq", True), options.get("frozen", False))
         cls.__init__ = _initialiser(cls)        # type: ignore[misc]
+
+
+def _compare_later(cls: type, eq: bool, frozen: bool) -> None:
+    """Give a class what the standard one has for `repr`, `==` and `hash`; the latter two are written when they are
+    first asked for."""
+    held = vars(cls)
+    if "__repr__" not in held:
+        names = [f.name for f in dataclasses.fields(cls) if f.repr]     # type: ignore[arg-type]
+
+        @reprlib.recursive_repr()
+        def shown(self: Any) -> str:
+            return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+        cls.__repr__ = shown        # type: ignore[method-assign, assignment]
+    hashed = "__hash__" in held and not (held["__hash__"] is None and "__eq__" in held)
+    if not eq:
+        return
+    if "__eq__" not in held:
+        def equal(self: Any, other: Any) -> Any:
+            _write_comparisons(cls)
+            return cls.__eq__(self, other)
+        cls.__eq__ = equal          # type: ignore[method-assign, assignment]
+    if not hashed and frozen:
+        def digest(self: Any) -> int:
+            _write_comparisons(cls)
+            return cls.__hash__(self)
+        cls.__hash__ = digest       # type: ignore[method-assign, assignment]
+    elif not hashed:
+        cls.__hash__ = None         # type: ignore[assignment]
+
+
+def _write_comparisons(cls: type) -> None:
+    """Write `==` and `hash` of a class where they are still to be written."""
+    fields = dataclasses.fields(cls)        # type: ignore[arg-type]
+    compared = [f.name for f in fields if f.compare]
+    hashed = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
+    known: dict[str, Any] = {}
+    exec(f"""
+def equal(self, other):
+    if other.__class__ is self.__class__:
+        return {_parts("self", compared)} == {_parts("other", compared)}
+    return NotImplemented
+def digest(self):
+    return hash({_parts("self", hashed)})
+""", known)
+    for name, made in (("__eq__", known["equal"]), ("__hash__", known["digest"])):
+        if getattr(vars(cls).get(name), "__name__", "") == made.__name__:
+            setattr(cls, name, made)
+
+
+def _parts(of: str, names: list[str]) -> str:
+    return f"({''.join(f'{of}.{name}, ' for name in names)})"
 
 
 def _initialiser(cls: type) -> Any:

@@ -21,7 +21,7 @@ from reactant.loopnests.calls.products import Product, product_of
 from reactant.loopnests.emission.supported import product_extents, product_is_small
 from reactant.native import blas, bounds, ffi
 from reactant.native.threads import cores
-from reactant.runtime.facts import BIG
+from reactant.runtime.layout import BIG
 from reactant.runtime.lent import mark
 
 PRODUCT = "stablehlo.dot_general"
