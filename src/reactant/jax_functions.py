@@ -23,7 +23,8 @@ from reactant.runtime.meshes import spread
 from reactant.support.session import SESSION, collecting_later
 
 if TYPE_CHECKING:
-    from reactant.calling.compiled_jax import JaxCompiled, JaxLowered
+    from reactant.calling.compiled_jax import JaxLowered
+    from reactant.calling.jax_calls import JaxCompiled
 
 
 class JaxJitted(Jitted):
@@ -217,6 +218,11 @@ class JaxJitted(Jitted):
             entry = self._left(f"XLA refuses the simplified program: {refused}", args, kwargs)
         with self._lock:
             return self._entries.setdefault(key, entry)
+
+    def asked(self, args: tuple, kwargs: dict) -> tuple[Any, Any]:
+        from reactant.calling import recalled_jax
+        leaves, tree, static = argument_leaves(self.settings, *_plain((args, kwargs)))
+        return recalled_jax.question(self, (tree, static), leaves, args, kwargs), recalled_jax.JAX_FORM
 
     def _anew(self, args: tuple, kwargs: dict) -> JaxCompiled:
         """The program for a call, before XLA, or what leaves it to `jax.jit`."""

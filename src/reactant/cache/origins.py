@@ -80,17 +80,19 @@ def is_of_library(value: Any) -> bool:
     if type(value) in ATOMS or isinstance(value, (np.ufunc, np.dtype, np.generic)):
         return True
     if type(value) is types.FunctionType:
-        return is_library_file(value.__code__.co_filename) and is_pure_module(
-            value.__globals__.get("__name__", "")) and all(_is_bound_in(value, cell) for cell in value.__closure__ or ())
+        return is_library_file(value.__code__.co_filename) and is_pure_module(value.__globals__.get("__name__", "")) \
+            and all(_is_bound_in(value, cell) for cell in value.__closure__ or ())
     if isinstance(value, types.BuiltinFunctionType):
         owner = value.__self__
         return (owner is None or isinstance(owner, types.ModuleType)) and is_pure_module(value.__module__ or "")
     if isinstance(value, type):
         return is_pure_module(value.__module__) and purity.is_here(value.__module__, value.__qualname__, value) \
             and not registered(value)
-    below = getattr(value, "__wrapped__", None)         # `jax.jit` of somebody else's function
+    below = getattr(value, "__wrapped__", None)
+    if type(below) is types.FunctionType and is_elsewhere(below):      # `jax.jit` of somebody else's function
+        return False
     return is_pure_module(type(value).__module__) and type(value).__module__ != "builtins" \
-        and not (type(below) is types.FunctionType and is_elsewhere(below)) and not isinstance(value, (np.ndarray, functools.partial, *CONTENT))
+        and not isinstance(value, (np.ndarray, functools.partial, *CONTENT))
 
 
 def _is_bound_in(function: types.FunctionType, cell: types.CellType) -> bool:

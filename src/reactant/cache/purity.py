@@ -38,7 +38,8 @@ IMPURE = {
 
 IMPURE_MODULES = ("numpy.random", "numpy.lib.npyio", "numpy.lib._npyio_impl", "numpy.testing", "numpy.f2py",
                   "numpy.ctypeslib", "scipy.io", "scipy.datasets", "jax.debug", "jax.experimental", "jax.profiler",
-                  "jax.monitoring", "jax.distributed", "numba.cuda.random", "numba.pycc", "reactant.cache", "reactant.processes", "reactant.diagnosis")
+                  "jax.monitoring", "jax.distributed", "numba.cuda.random", "numba.pycc",
+                  "reactant.cache", "reactant.processes", "reactant.diagnosis")
 """Modules below those in `PURE` that do."""
 
 BY_NAME = frozenset("""getattr setattr delattr hasattr attrgetter methodcaller vars dir __getattribute__ __dict__

@@ -5,6 +5,7 @@ name, and that what it names calls. So all loaded modules of the libraries that 
 """
 from __future__ import annotations
 
+import itertools
 import operator
 import sys
 from functools import cache
@@ -39,6 +40,7 @@ def is_standard(module: str) -> bool:
     return root in sys.stdlib_module_names and root not in ANYBODYS
 
 
+_code, _file = operator.attrgetter("__code__"), operator.attrgetter("co_filename")
 _CLEAN: dict[str, list[Any]] = {}
 """What modules held when there was nothing of others in them,"""
 _CODES: dict[int, tuple[FunctionType, CodeType]] = {}
@@ -56,17 +58,20 @@ def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
     held = {owner: list(names.values()) for owner, names in modules if not _is_as_it_was(owner, names)}
     if not held:
         return []
-    values = {id(value): value for each in held.values() for value in each}.values()     # most are in several
+    every = list(itertools.chain.from_iterable(held.values()))
+    values = dict(zip(map(id, every), every, strict=True)).values()     # most are in several
     functions = [value for value in values if type(value) is FunctionType]
-    homes = {value.__module__ for value in values if type(value) is type}
-    if all(map(_is_librarys, {value.__code__.co_filename for value in functions})) and all(map(_is_home, homes)):
-        foreign: list[tuple[str, str, Any]] = []
-    else:
-        foreign = [(owner, name, value) for owner, names in modules if owner in held
-                   for name, value in list(names.items()) if _is_of_others(value)]
-    others = {owner for owner, *_ in foreign}
-    _CLEAN.update((owner, each) for owner, each in held.items() if owner not in others)
-    _CODES.update((id(value), (value, value.__code__)) for value in functions)
+    files = {file for file in set(map(_file, map(_code, functions))) if not _is_librarys(file)}
+    homes = {home for home in {value.__module__ for value in values if type(value) is type} if not _is_home(home)}
+    others = {id(value) for value in functions if value.__code__.co_filename in files and is_foreign(value)} if files \
+        else set()
+    if homes:
+        others |= {id(value) for value in values if type(value) is type and value.__module__ in homes}
+    foreign = [(owner, name, value) for owner, names in modules if owner in held
+               for name, value in list(names.items()) if id(value) in others] if others else []
+    dirty = {owner for owner, *_ in foreign}
+    _CLEAN.update((owner, each) for owner, each in held.items() if owner not in dirty)
+    _CODES.update(zip(map(id, functions), zip(functions, map(_code, functions), strict=True), strict=True))
     return sorted(foreign, key=lambda each: each[:2])
 
 
@@ -74,14 +79,6 @@ def _is_as_it_was(owner: str, names: dict[str, Any]) -> bool:
     """Whether a module was clean and has not changed since: ten times faster than to look again."""
     values = _CLEAN.get(owner)
     return values is not None and len(names) == len(values) and all(map(operator.is_, names.values(), values))
-
-
-def _is_of_others(value: Any) -> bool:
-    """Whether it is a function or a plain class that no library and no installed package has made."""
-    kind = type(value)
-    if kind is FunctionType:
-        return is_foreign(value)
-    return kind is type and not _is_home(value.__module__)
 
 
 @cache

@@ -292,6 +292,11 @@ class Jitted(LikeFunction, Generic[P, R_co]):
         found: Compiled = recalled.made(self, key, lambda: self._lower(key, keep=False).program())
         return found
 
+    def asked(self, args: tuple, kwargs: dict) -> tuple[Any, Any]:
+        """What the compile cache is asked for a call, and the form of what it has. Raises `NotCacheable`."""
+        from reactant.calling import recalled
+        return recalled.question_of(self, self._sign(args, kwargs, described=True)[0]), recalled.PROGRAM
+
     def _compile(self, key: tuple, leaves: list) -> Compiled:
         entry = self._made(key)
         with self._lock:

@@ -58,5 +58,6 @@ def _of_kernel(dispatcher: Any) -> tuple | None:
     settings = [(name, value) for module in ("numba.core.config", "numba.cuda.core.config")
                 for name, value in sorted(vars(sys.modules.get(module)).items())
                 if name.isupper() and type(value) in (bool, int, float, str, type(None))]
-    return (dispatcher.py_func, sorted(options.items()), settings,
-            [str(signature) for signature, found in dispatcher.overloads.items() if type(found).__name__ == "_Declared"])
+    declared = [str(signature) for signature, found in dispatcher.overloads.items()
+                if type(found).__name__ == "_Declared"]
+    return dispatcher.py_func, sorted(options.items()), settings, declared

@@ -102,13 +102,14 @@ def asked(jitted: Any, key: tuple, ask: Callable[[Any, tuple], Question] | None 
         return None
     reached.learn_kernels()
     try:
-        return _question(jitted, key) if ask is None else ask(jitted, key)
+        return question_of(jitted, key) if ask is None else ask(jitted, key)
     except NotCacheable as reason:
         refuse(_name(jitted), str(reason), _place(jitted))
     return None
 
 
-def _question(jitted: Any, key: tuple) -> Question:
+def question_of(jitted: Any, key: tuple) -> Question:
+    """The question for a signature of a NumPy function. Raises `NotCacheable`."""
     require_usual(jitted)
     if sig.is_spread((*key[0], *(node for _, node in key[1]))):
         raise NotCacheable("it runs on a mesh")
@@ -147,13 +148,13 @@ def explained(jitted: Any, args: tuple, kwargs: dict, make: Callable[[], Compile
         return make(), ""
     reached.learn_kernels()
     try:
-        question = _question(jitted, jitted._sign(args, kwargs, described=True)[0])
+        question, form = jitted.asked(args, kwargs)
     except NotCacheable as reason:
         return make(), str(reason)
     with following() as followed:
         made = make()
     try:
-        _written(question, made, followed, PROGRAM)
+        _written(question, made, followed, form)
     except NotCacheable as reason:
         return made, str(reason)
     return made, ""

@@ -21,7 +21,7 @@ from reactant.support.random_keys import generator_of, is_key, key_dtype
 from reactant.support.records import dataclass
 
 if TYPE_CHECKING:
-    from reactant.calling.compiled_jax import JaxCompiled
+    from reactant.calling.jax_calls import JaxCompiled
     from reactant.runtime.executable import Executable
 
 BUILT_IN = {each.__name__: each for each in (tuple, list, dict, type(None))}
@@ -162,7 +162,7 @@ class JaxForm(recalled.Form):
                 lowered.name, tuple(lowered.notes), lowered.place is not None, lowered.device is not None)
 
     def made(self, question: recalled.Question, state: tuple) -> JaxCompiled:
-        from reactant.calling.compiled_jax import JaxCompiled
+        from reactant.calling.jax_calls import JaxCompiled
         assert isinstance(question, JaxQuestion)
         told, inputs, outputs, out_tree, name, notes, placed, committed = state
         first = jax.devices()[0]

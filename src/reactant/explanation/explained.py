@@ -165,10 +165,7 @@ def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
         made.executable.compile(on_device=made.lowered.on_device)
         return made
     with following():
-        if derivative or hasattr(jitted, "reasons"):
-            compiled = make()
-            not_kept = "" if recalled.store.is_off() else "derivatives and JAX functions are not kept yet"
-        else:
-            compiled, not_kept = recalled.explained(jitted, args, kwargs, make)
+        inner = jitted.jitted if hasattr(jitted, "differentiated") and hasattr(jitted, "jitted") else jitted
+        compiled, not_kept = recalled.explained(inner, args, kwargs, make)
     needed: Sequence[Needed] = getattr(compiled.executable, "needed", tuple)()
     return account(compiled.lowered, compiled.times, compiled.traffic(), needed, not_kept)

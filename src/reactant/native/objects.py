@@ -18,7 +18,6 @@ from typing import Any
 
 import jax
 
-
 RELOCATABLE, X86_64 = 1, 62
 SYMBOLS, WITH_ADDENDS, EMPTY = 2, 4, 8
 UNWINDING = 0x70000001
