@@ -2,7 +2,8 @@
 `dependencies`, but that `compiled` makes what is called, and `wanted` says what it gives."""
 
 GRAD = "import reactant\n{}\ndef compiled():\n    return reactant.grad(f)\ndef wanted(x):\n    return {}\n"
-VMAP = "import reactant\n{}\ndef wanted(x):\n    return {}\ndef arguments():\n    return (np.arange(12.0).reshape(3, 4),)\n"
+VMAP = "import reactant\n{}\ndef wanted(x):\n    return {}\n" \
+       "def arguments():\n    return (np.arange(12.0).reshape(3, 4),)\n"
 
 
 def of_grad(before, after, wanted_before, wanted_after):

@@ -45,8 +45,8 @@ KINDS = {
         "def arguments():\n    return jnp.arange(6.0), {}\n", "2", "3"),
     "a global number of JAX's": of_jax("K = {}\ndef f(x):\n    return jnp.sin(x) * K\n", "2.0", "3.0"),
     "a global array of JAX's": of_jax("K = jnp.full(6, {})\ndef f(x):\n    return jnp.sin(x) * K\n", "2.0", "3.0"),
-    "a closure of JAX's": of_jax("def make(k):\n    def f(x):\n        return jnp.sin(x) * k\n    return f\nf = make({})\n",
-                                 "2.0", "3.0"),
+    "a closure of JAX's": of_jax(
+        "def make(k):\n    def f(x):\n        return jnp.sin(x) * k\n    return f\nf = make({})\n", "2.0", "3.0"),
     "how a class is taken apart": of_jax(NODE, "2", "3"),
     "a rule of jax's that is replaced": of_jax(RULES, "2", "3"),
     "a weak type": of_jax("def f(x):\n    return x * 2\ndef arguments():\n    return ({},)\ndef wanted(x):\n"
@@ -59,7 +59,8 @@ KINDS = {
         "'default'", "'highest'"),
     "what may be overwritten": of_jax(
         "def f(x):\n    return x * 2\ndef arguments():\n    return (np.arange(6, dtype=np.float32),)\n"
-        "def compiled():\n    import reactant\n    return reactant.jit(f, frontend='jax'{})\n", "", ", donate_argnums=0"),
+        "def compiled():\n    import reactant\n    return reactant.jit(f, frontend='jax'{})\n",
+        "", ", donate_argnums=0"),
     "a random generator": of_jax(
         "def f(k):\n    return jax.random.uniform(k, (3,))\ndef arguments():\n"
         "    return (jax.random.key(3, impl={}),)\n", "'threefry2x32'", "'rbg'"),

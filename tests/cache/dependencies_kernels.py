@@ -14,8 +14,8 @@ def of_numba(*rows, alone=False):
                  + WANTED.format(wanted) for body, wanted, parts in rows)
 
 
-SOURCE = "import reactant\nk = reactant.{load}('''{text}''', {name!r}{more})\ndef f(x):\n    {launch}(x)\n    return x\n" \
-         "def wanted(x):\n    x[:] = {wanted}\n    return x\n"
+SOURCE = "import reactant\nk = reactant.{load}('''{text}''', {name!r}{more})\n" \
+         "def f(x):\n    {launch}(x)\n    return x\ndef wanted(x):\n    x[:] = {wanted}\n    return x\n"
 CUDA = 'extern "C" __global__ void k(double *x) {{ int i = threadIdx.x; if (i < 6) x[i] = x[i] * {}; }}'
 CONSTANT = "__constant__ double c[1] = {2};" + CUDA.format("c[0]").replace("{{", "{").replace("}}", "}")
 C = "void k(double *x) {{ for (int i = 0; i < 6; i++) x[i] = x[i] * {}; }}"

@@ -39,3 +39,10 @@ def test_names_that_are_only_asked(text, only):
 def test_sets_of_numbers_have_one_order():
     assert ordering.is_fixed({1, 2.5, 2j, (1, (2, 3))})
     assert not any(map(ordering.is_fixed, ({"a"}, {b"a"}, {None}, {(1, "a")})))
+
+
+def test_instructions_of_an_unknown_python_tell_nothing(monkeypatch):
+    monkeypatch.setattr(ordering, "KNOWN", False)
+    assert all(any(ordering.sees(each) for each in with_inner(code_of(text))) for text in SEES)
+    assert ordering.only_asked(code_of("return x in S")) == set()
+    assert not ordering.sees(code_of("return x + 1"))

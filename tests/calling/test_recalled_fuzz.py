@@ -58,12 +58,12 @@ def texts(nodes):
     main = "import dataclasses, enum, functools\nimport numpy as np\nimport fuzz_other as other\n"
     main += "".join(NODES[kind][0].format(**told) for kind, told in parts)
     sums = [f"{k + 1} * ({NODES[kind][1].format(**told)})" for k, (kind, told) in enumerate(parts)]
-    main += f"def f(x):\n    return x * 2 + {' + '.join(sums)}\n"
+    main += f"def f(x):\n    return x * 2 + {' + '.join(sums)}\ndef loss(x):\n    return np.sum(f(x))\n"
     return main, "".join(OTHER[kind].format(**told) for kind, told in parts if kind in OTHER)
 
 
 def loaded(folder, nodes):
-    """The program's function, as a new process would load it from the same files."""
+    """The module of a program, as a new process would load it from the same files."""
     for name, text in zip(("fuzz_main", "fuzz_other"), texts(nodes), strict=True):
         (folder / f"{name}.py").write_text(text)
     linecache.clearcache()
@@ -72,7 +72,7 @@ def loaded(folder, nodes):
         module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path))
         sys.modules[name] = module
         exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
-    return sys.modules["fuzz_main"].f
+    return sys.modules["fuzz_main"]
 
 
 def edited(chance, nodes):
@@ -91,7 +91,29 @@ def edited(chance, nodes):
     return nodes
 
 
-def check(folder, monkeypatch, seed, edits):
+def of_function(module, x):
+    """What the cache is asked for, and NumPy's."""
+    return reactant.jit(module.f)(x.copy()), module.f(x.copy())
+
+
+def of_gradient(module, x):
+    """The same for a gradient."""
+    return reactant.grad(module.loss)(x.copy()), differences(module, x)
+
+
+def differences(module, x):
+    """The gradient by differences: all programs are linear in x."""
+    return np.array([module.loss(x + h) - module.loss(x - h) for h in np.eye(len(x)) / 2])
+
+
+def of_pullback(module, x):
+    """The same for what is called later."""
+    value, pull = reactant.vjp(module.loss, x.copy())
+    np.testing.assert_allclose(value, module.loss(x.copy()))
+    return pull(1.0)[0], differences(module, x)
+
+
+def check(folder, monkeypatch, seed, edits, asked=of_function):
     monkeypatch.setenv("REACTANT_CACHE", str(folder / "cache"))
     monkeypatch.setattr(store, "SETTINGS", store.Settings())
     chance = random.Random(seed)
@@ -99,10 +121,10 @@ def check(folder, monkeypatch, seed, edits):
     nodes = [(chance.choice(list(NODES)), chance.randrange(1, 9)) for _ in range(chance.randrange(1, 6))]
     known = {}
     for _ in range(edits):
-        f = loaded(folder, nodes)
+        module = loaded(folder, nodes)
         before = dict(recalled.COUNTS)
-        found = reactant.jit(f)(x.copy())
-        np.testing.assert_allclose(found, f(x.copy()), err_msg=str(nodes))
+        found, wanted = asked(module, x)
+        np.testing.assert_allclose(found, wanted, err_msg=str(nodes))
         if texts(nodes) in known:
             assert recalled.COUNTS["found"] == before["found"] + 1, (nodes, recalled.REASONS)
         else:
@@ -119,11 +141,18 @@ def modules():
         sys.modules.pop(name, None)
 
 
-def test_a_few_programs_with_edits(tmp_path, monkeypatch):
-    check(tmp_path, monkeypatch, 0, 10)
+@pytest.mark.parametrize("asked, edits", [(of_function, 10), (of_gradient, 4), (of_pullback, 4)])
+def test_a_few_programs_with_edits(tmp_path, monkeypatch, asked, edits):
+    check(tmp_path, monkeypatch, 0, edits, asked)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 101))
 def test_many_programs_with_edits(tmp_path, monkeypatch, seed):
     check(tmp_path, monkeypatch, seed, 8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(101, 141))
+def test_many_derivatives_with_edits(tmp_path, monkeypatch, seed):
+    check(tmp_path, monkeypatch, seed, 8, (of_gradient, of_pullback)[seed % 2])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import os
+import sys
 from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 from reactant.cache.code_objects import with_inner
 from reactant.support.session import NUMBERS
 
+KNOWN = sys.version_info < (3, 14)
+"""Whether the instructions of this Python are those that were looked at (3.11 to 3.13); others tell nothing."""
 _SKIPPED = frozenset(("CACHE", "EXTENDED_ARG", "PRECALL", "PUSH_NULL", "NOT_TAKEN"))
 _MAKES = frozenset(dis.opmap[name] for name in ("BUILD_SET", "SET_ADD"))
 _VIEWS = frozenset(("keys", "items"))
@@ -44,6 +47,8 @@ def sees(code: CodeType) -> str:
     makes = not _MAKES.isdisjoint(code.co_code[::2])
     if not constants and not makes and _VIEWS.isdisjoint(code.co_names):
         return ""
+    if not KNOWN:
+        return "makes a set, or goes through a dict, in code of a Python whose instructions are not known here"
     found = list(_steps(code))
     for k, (step, after) in enumerate(zip(found, found[1:], strict=False)):
         made = any(step.argval is x for x in constants) or step.opname == "BUILD_SET" and not _is_of_numbers(found, k)
@@ -59,6 +64,8 @@ def only_asked(code: CodeType) -> set[str]:
     """The global names of code, and of the functions inside it, that stand nowhere but after `in`."""
     asked: set[str] = set()
     other: set[str] = set()
+    if not KNOWN:
+        return asked
     for each in with_inner(code):
         found = list(_steps(each))
         for step, after in zip(found, [*found[1:], found[-1]], strict=True):

@@ -71,12 +71,12 @@ def _compare_later(cls: type, eq: bool, frozen: bool) -> None:
     if "__eq__" not in held:
         def equal(self: Any, other: Any) -> Any:
             _write_comparisons(cls)
-            return cls.__eq__(self, other)
+            return cls.__eq__(self, other)      # type: ignore[call-arg]
         cls.__eq__ = equal          # type: ignore[method-assign, assignment]
     if not hashed and frozen:
         def digest(self: Any) -> int:
             _write_comparisons(cls)
-            return cls.__hash__(self)
+            return cls.__hash__(self)           # type: ignore[call-arg]
         cls.__hash__ = digest       # type: ignore[method-assign, assignment]
     elif not hashed:
         cls.__hash__ = None         # type: ignore[assignment]
