@@ -17,10 +17,10 @@ from reactant.frontends.jax.jax_arguments import argument_leaves, settings_of
 from reactant.frontends.source.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
-from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_change
+from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_change, unchanging
 from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
 from reactant.runtime.meshes import spread
-from reactant.support.session import SESSION, collecting_later
+from reactant.support.session import SESSION, TRACES, collecting_later
 
 if TYPE_CHECKING:
     from reactant.calling.compiled_jax import JaxLowered
@@ -62,20 +62,23 @@ class JaxJitted(Jitted):
         self.settings = settings_of(plain)
         self._entries: dict[tuple, JaxCompiled] = {}        # type: ignore[assignment]
         self._shortcut = Shortcut()
+        self._takes_ours = False        # whether a call has come with our device arrays
         self._told: set[str] = set()
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The shortest way comes first, and written out: jax.jit's own call of a small function takes 3 us.
         shortcut = self._shortcut
         direct = shortcut.direct
+        if self._takes_ours and direct is not None:
+            args, kwargs = _plain((args, kwargs))
         if direct is not None and transformation.value is NO_TRANSFORMATION and after_calls.value is None \
-                and SESSION.trace is None:
+                and (not TRACES or SESSION.trace is None):
             try:
                 result = direct.run(*args, **kwargs)
             except NOT_THIS_WAY:
                 shortcut.miss()
             else:
-                if may_change(args, kwargs):
+                if (kwargs or not unchanging(map(type, args))) and may_change(args, kwargs):
                     jax.block_until_ready(result)
                 return result
         return self._with_care(args, kwargs)
@@ -252,6 +255,7 @@ class JaxJitted(Jitted):
     def _call_with(self, args: tuple, kwargs: dict, leaves: list[Any]) -> Any:
         """A call with tracers, which is JAX's, or with our device arrays, whose content is."""
         if any(type(leaf) is DeviceArray for leaf in leaves):
+            self._takes_ours = True
             args, kwargs = _plain((args, kwargs))
             return self(*args, **kwargs)
         return self.jitted(*args, **kwargs)
@@ -286,4 +290,7 @@ def _kinds(leaves: list[Any]) -> tuple | None:
 
 def _plain(tree: Any) -> Any:
     """Device arrays of ours as jax's, but for those that jax cannot have."""
-    return jax.tree_util.tree_map(lambda x: x.jax if type(x) is DeviceArray and not x.is_padded else x, tree)
+    leaves, structure = jax.tree_util.tree_flatten(tree)
+    if DeviceArray not in map(type, leaves):
+        return tree
+    return structure.unflatten([x.jax if type(x) is DeviceArray and not x.is_padded else x for x in leaves])

@@ -1,11 +1,13 @@
 """Calls with device arrays: by the shortest way where they are of the same signature, and right where they are not."""
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import reactant
-from reactant.runtime.direct import MOST_MISSED
 
 
 def tree(x, state):
@@ -85,18 +87,73 @@ def test_within_transformations_and_other_settings():
 
 
 @pytest.mark.parametrize("make", [reactant.array, jnp.asarray], ids=["ours", "jax"])
-def test_calls_of_two_shapes_in_turn_are_not_refused_by_xla_each_time(make):
-    """XLA takes a hundred times as long to refuse a call as the signature takes to tell it."""
+def test_calls_of_several_shapes_in_turn_are_signed_once(make):
     f = reactant.jit(lambda x, y: x * 2 + y)
-    given = [(make(np.arange(float(n))), make(np.ones(n))) for n in (3, 4)]
-    for _ in range(MOST_MISSED + 2):
-        for x, y in given:
-            np.testing.assert_array_equal(np.asarray(f(x, y)), np.arange(len(x)) * 2.0 + 1)
-    entries = list(f._entries.values())
-    assert len(entries) == 2
-    for entry, arguments in zip(entries, given, strict=True):
-        assert entry.on_device_at_once(arguments, {}) is NotImplemented
-        assert entry.matches(arguments, {}) is not None
+    signed = mock.Mock(side_effect=f._sign)
+    with mock.patch.object(f, "_sign", signed):
+        for _ in range(5):
+            for n in (3, 4, 5):
+                for dtype in (np.float64, np.float32):
+                    found = f(make(np.arange(n, dtype=dtype)), make(np.ones(n, dtype)))
+                    assert found.dtype == dtype and np.asarray(found).tolist() == [2 * i + 1 for i in range(n)]
+    assert len(f._entries) == 6 and signed.call_count <= 12
+
+
+def test_identity_static_values_and_settings_are_told_apart():
+    f = reactant.jit(lambda x, y, k=1: (x is y, x * k + y))
+    x, y = jnp.arange(3.0), jnp.ones(3)
+    for _ in range(3):
+        assert f(x, y)[0] is False and f(x, x)[0] is True
+        assert f(x, y, 2)[1][2] == 5 and f(x, y, True)[1][2] == 3 and f(x, y, k=3)[1][2] == 7
+        assert f(y=y, x=x)[1][2] == 3 and f(x, y, 1.0)[1][2] == 3
+        for wrong in ((x,), (x, y, 1, 2)):
+            with pytest.raises(TypeError):
+                f(*wrong)
+        with jax.enable_x64(False):
+            assert f(x, y)[1].dtype == np.float64
+
+
+def test_weak_and_committed_arrays_and_those_of_numpy_are_other_calls():
+    f = reactant.jit(lambda x, y: x + y)
+    x, y = jnp.arange(3.0), jnp.ones(3)
+    weak = jax.jit(lambda: jax.lax.broadcast(1.0, (3,)))()
+    assert weak.weak_type
+    there = jax.device_put(y, jax.devices()[0])
+    for _ in range(3):
+        for other in (y, weak, there):
+            found = f(x, other)
+            assert type(found) is type(x) and found.tolist() == [1, 2, 3] and not found.weak_type
+        assert type(f(x, np.ones(3))) is type(x) and type(f(np.arange(3.0), np.ones(3))) is np.ndarray
+        assert type(f(x, reactant.array(np.ones(3)))) is reactant.DeviceArray
+
+
+def add_to(x, y):
+    x += y
+    return x, x * 2
+
+
+def nothing_to_read(x, y):
+    x[:] = y
+    y[0] = 7
+
+
+@pytest.mark.parametrize("f", [add_to, nothing_to_read])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.complex128, np.bool_])
+def test_arguments_are_written(f, dtype):
+    compiled = reactant.jit(f)
+    theirs = np.ones(4, dtype), np.zeros(4, dtype)
+    x, y = map(reactant.array, theirs)
+    for call in range(4):
+        view = x[1:]
+        found, wanted = compiled(x, y), f(*theirs)
+        for mine, their in zip((x, y), theirs, strict=True):
+            np.testing.assert_array_equal(np.asarray(mine), their)
+        np.testing.assert_array_equal(np.asarray(view), theirs[0][1:])
+        if f is add_to:
+            assert found[0] is x
+            np.testing.assert_array_equal(np.asarray(found[1]), wanted[1])
+        if call:
+            assert compiled._at_once is not None
 
 
 def test_deleted_arrays_are_told():
@@ -118,3 +175,62 @@ def test_views_are_read_where_they_are():
             assert [float(v) for v in f(view, y)] == values
     x[:] = 0
     assert [float(v) for v in f(x[3:], y)] == [1, 1, 1]
+
+
+def test_written_arguments_that_share_a_buffer_or_are_read_only():
+    def shift(x, y):
+        x += y
+    f = reactant.jit(shift)
+    x, y = reactant.array(np.arange(3.0)), reactant.array(np.ones(3))
+    f(x, y), f(x, y)
+    usual = f._at_once
+    assert usual(*[(x, y), {}]) is None and x.tolist() == [3, 4, 5]
+    same = x[:]
+    assert usual((x, same), {}) is NotImplemented and usual((x, x), {}) is NotImplemented
+    with pytest.raises(reactant.ReactantError, match="overlap in memory"):
+        f(x, same)
+    x.flags.writeable = False
+    assert usual((x, y), {}) is NotImplemented
+    with pytest.raises(ValueError, match="read-only"):
+        f(x, y)
+    part = reactant.array(np.arange(6.0))
+    assert usual((part[::2], y), {}) is NotImplemented
+    f(part[::2], y)
+    assert part.tolist() == [1, 1, 3, 3, 5, 5]
+
+
+def test_many_arrays_written_in_containers():
+    def step(state, names):
+        for name in names:
+            state[name] += 1.0
+        return state["k0"]
+    f = reactant.jit(step)
+    state = {f"k{i}": reactant.array(np.full(3, float(i))) for i in range(9)}
+    names = tuple(state)
+    for call in range(1, 4):
+        assert f(state, names) is state["k0"]
+        assert [x.tolist() for x in state.values()] == [[i + float(call)] * 3 for i in range(9)]
+    assert f._at_once is not None
+    again = {**state, "k8": state["k7"]}
+    f(again, names)
+    assert state["k7"].tolist() == [12.0] * 3 and state["k8"].tolist() == [11.0] * 3
+
+
+def test_threads():
+    f = reactant.jit(lambda x, y: x * 2 + y)
+    given = [(jnp.arange(float(n)), jnp.ones(n)) for n in (3, 4, 5, 6)]
+    wanted = [(np.asarray(x) * 2 + np.asarray(y)).tolist() for x, y in given]
+
+    def work(number):
+        x, y = given[number]
+        return all(f(x, y).tolist() == wanted[number] for _ in range(100))
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))
+
+
+def test_a_trace_that_calls_the_function_has_it_in_its_program():
+    f = reactant.jit(lambda x, y: x + y)
+    x, y = reactant.array(np.arange(3.0)), reactant.array(np.ones(3))
+    f(x, y), f(x, y)
+    lowered = reactant.jit(lambda x, y, z: f(x, y) * z).lower(x, y, 2.0)
+    assert lowered.operations()["stablehlo.add"] == 1 and f._at_once is not None

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.sampled(100)
 @pytest.mark.parametrize(("benchmark", "arguments", "lines"), [
-    (dispatch, ["--calls", "30"], 9), (memory, ["--scale", "0.001", "--runs", "1"], 15),
+    (dispatch, ["--calls", "30"], 27), (memory, ["--scale", "0.001", "--runs", "1"], 15),
     (products, ["--only", "square 32", "--dtypes", "float64", "--seconds", "0.001"], 8),
     (exactness, ["--tiny", "--repeats", "1", "--only", "nbody", "softmax"], 8)])
 def test_runs(benchmark, arguments, lines, capsys):

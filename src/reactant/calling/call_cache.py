@@ -11,6 +11,7 @@ them in an object take 10 us, where signing takes 170.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
@@ -22,6 +23,7 @@ from reactant.calling import signature as sig
 from reactant.ir.laid_out import order_of
 from reactant.runtime import meshes
 from reactant.runtime.array import DeviceArray
+from reactant.runtime.storage import Storage
 from reactant.support.attributes import slots_of
 from reactant.support.records import dataclass
 
@@ -37,7 +39,7 @@ _CONDITIONS = {
     "laid": "{x}.shape == {x}_shape and {x}.dtype is {x}_dtype and {x}.strides == {x}_strides and {x}.flags.behaved",
     "view": "{x}.shape == {x}_shape and {x}.dtype == {x}_dtype and ({x}.flags.c_contiguous if {x}_strides is None "
             "else {x}.strides == {x}_strides) and {x}.flags.writeable is {x}_writeable",
-    "device": "(v := {x}._storage.value if {x}._layout is None else {x}).shape == {x}_shape and v.dtype == {x}_dtype "
+    "device": "(v := {x} if type({x}._held) is shared else {x}._held).shape == {x}_shape and v.dtype == {x}_dtype "
               "and ({x}._layout is None or {x}.apart is None)",
     "jax": "{x}.shape == {x}_shape and {x}.dtype == {x}_dtype",
 }
@@ -59,49 +61,59 @@ def leaves(args, kwargs):
 
 
 def matcher(positional: tuple, keyword: tuple, device: Any, x64: bool, untouched: frozenset[int] | None = frozenset(),
-            unloaded: Mapping[int, frozenset[str]] | None = None, needed: Set[int] = frozenset(),
-            by_xla: bool = False) -> Matcher | None:
+            unloaded: Mapping[int, frozenset[str]] | None = None, needed: Set[int] = frozenset()) -> Matcher | None:
     """Compares calls with a signature; None where only signing tells.
 
     positional, keyword: the nodes of `signature.Flattener`; device: jax's default device. x64: whether jax's 64 bits
     are on. untouched: numbers of leaves that may be any array; None: nothing is known of what the program depends on.
     unloaded: names of attributes that may be anything, by the number of their object, but for those with leaves in
     `needed`. A call that matches is one of the same signature, but for those; leaves of such attributes are None.
-    by_xla: shapes and dtypes of device arrays are not compared, since the call of an executable does that in C++.
     """
     if untouched is None:
         return None
     nodes = [*positional, *(node for _, node in keyword)]
-    writer = _Writer(device, x64, untouched, left_out(nodes, unloaded, untouched, needed) if unloaded else {}, by_xla)
+    writer = Writer(untouched, left_out(nodes, unloaded, untouched, needed) if unloaded else {})
+    writer.known |= {"config": jax.config, "device": device, "x64": x64}
     try:
-        return writer.matcher(positional, keyword)
-    except _OnlySigned:
+        given = writer.compare(positional, keyword)
+    except OnlySigned:
         return None
+    made: Matcher = writer.function(_TEMPLATE.format(
+        given=given, checks="\n        ".join(writer.checks) or "pass", found=writer.found()), "leaves")
+    return made
 
 
-class _OnlySigned(Exception):
+class OnlySigned(Exception):
     """There is a part that has to be signed."""
 
 
-class _Writer:
-    """Writes the comparison down: conditions in the order in which they may be asked, and what the leaves are."""
+class Writer:
+    """Writes the comparison down: conditions in the order in which they may be asked, and what the leaves are.
 
-    def __init__(self, device: Any, x64: bool, untouched: frozenset[int], left_out: Mapping[int, Set[str]],
-                 by_xla: bool):
-        self.untouched, self.left_out, self.by_xla = untouched, left_out, by_xla
-        self.known: dict[str, Any] = {"config": jax.config, "device": device, "x64": x64}
+    other: what the function returns for a call of another signature. by_xla: numbers of leaves of which the call of an
+    executable compares shapes, dtypes and places in C++, and that they are arrays; with any, tracers are other calls,
+    and other numbers of arguments may be an exception.
+    """
+
+    def __init__(self, untouched: frozenset[int], left_out: Mapping[int, Set[str]], other: str = "None",
+                 by_xla: Set[int] = frozenset()):
+        self.untouched, self.left_out, self.other, self.by_xla = untouched, left_out, other, by_xla
+        self.known: dict[str, Any] = {"shared": Storage}
         self.checks: list[str] = []
         self.leaves: list[tuple[str, int | None]] = []      # a name, or a place in the list of that name
         self.seen: list[str] = []           # arrays and containers, as the flattener numbers them
         self.apart: list[str] = []          # expressions of their identities
         self.alone: list[str] = []          # those of them that are variables
+        self.lengths: dict[str, int] = {}   # of those lists
         self.count = 0
 
-    def matcher(self, positional: tuple, keyword: tuple) -> Matcher:
+    def compare(self, positional: tuple, keyword: tuple) -> str:
+        """Write all conditions; the one of how many arguments there are is returned, as what other calls have."""
         names = [name for name, _ in keyword]
         self.known["names"] = set(names)
         nodes = [*positional, *(node for _, node in keyword)]
-        given = f"len(args) != {len(positional)} or " + ("kwargs.keys() != names" if keyword else "kwargs")
+        given = f"len(args) != {len(positional)} or " * (not self.by_xla or not 0 < len(positional) <= MOST_ALONE) \
+            + ("kwargs.keys() != names" if keyword else "kwargs")
         if len(nodes) > MOST_ALONE:
             self.children(nodes, f"[*args, {', '.join(f'kwargs[{name!r}]' for name in names)}]")
         else:
@@ -116,10 +128,12 @@ class _Writer:
                     self.require(f"({x},) == ({self.named(node.value)},)")
                 self.part(x, node, (x, None))
         self.require_apart()
-        exec(_TEMPLATE.format(given=given, checks="\n        ".join(self.checks) or "pass", found=self.found()),
-             self.known)
-        made: Matcher = self.known.pop("leaves")      # its globals hold it no longer: no cycle
-        return made
+        return given
+
+    def function(self, text: str, name: str) -> Any:
+        """The function of this name that a text defines."""
+        exec(text, self.known)
+        return self.known.pop(name)     # its globals hold it no longer: no cycle
 
     def named(self, value: Any) -> str:
         self.count += 1
@@ -127,20 +141,25 @@ class _Writer:
         return f"k{self.count}"
 
     def require(self, condition: str) -> None:
-        self.checks.append(f"if not ({condition}): return None")
+        if condition == "True":
+            return
+        self.checks.append(f"if not ({condition}): return {self.other}")
 
     # -- values
 
     def type_condition(self, x: str, node: Any) -> str:
-        if not _is_static(node) and node[0] == "device" and not node[3]:
-            return f"isinstance({x}, {self.named(jax.Array)})"      # what jax traces as well
+        if not _is_static(node) and node[0] == "device":
+            if len(self.leaves) in self.by_xla:
+                return "True"
+            if not self.by_xla and not node[3]:
+                return f"isinstance({x}, {self.named(jax.Array)})"      # what jax traces as well
         return "True" if (kind := self.type_of(node)) is None else f"type({x}) is {self.named(kind)}"
 
     def type_of(self, node: Any) -> type | None:
         """What type the value of a node has; None for one that has been there before."""
         if _is_static(node):
             if isinstance(node.value, np.void):
-                raise _OnlySigned
+                raise OnlySigned
             return type(node.value)
         kind = node[0]
         if kind == "same":
@@ -152,7 +171,7 @@ class _Writer:
                     "refused": lambda: node[2], "python": lambda: node[1], "array": lambda: np.ndarray,
                     "scalar": lambda: _scalar_type(node[1]), "device": lambda: DeviceArray if node[3] else _jax_type(),
                     "pytree": lambda: _pytree_type(node[1])}[kind]()
-        raise _OnlySigned
+        raise OnlySigned
 
     def part(self, x: str, node: Any, place: tuple[str, int | None]) -> None:
         """What has to hold for a value of the right type, that is no static one."""
@@ -179,14 +198,12 @@ class _Writer:
 
     def array(self, x: str, node: tuple) -> None:
         given = node[2]
-        if self.by_xla and node[0] == "device":
-            if node[3]:
-                self.require(f"{x}._layout is None and {x}._storage.rests is None")
+        if len(self.leaves) - 1 in self.by_xla:
             return
         if node[0] == "device":
             kind = "device" if node[3] else "jax"
             if node[4] is not None:
-                raise _OnlySigned
+                raise OnlySigned
         else:
             kind = "array" if is_plain(node) else "laid" if is_laid(node) else "view"
         name = self.variable(x)
@@ -232,7 +249,7 @@ class _Writer:
         elif kind == "object":
             self.object(x, node)
         else:
-            self.known["flatten"] = jax.tree_util.tree_flatten
+            self.known["flatten"] = jax.tree_util.default_registry.flatten      # without Python in between
             values = self.new_list(f"flatten({x})")
             self.require(f"{values}[1] == {self.named(node[1])}")
             self.children(node[2], f"{values}[0]")
@@ -253,7 +270,7 @@ class _Writer:
         held = [name for name in names if name not in slots]
         here = [name for name in names if name in slots]
         if here != [name for name in slots if name in here] or list(names) != held + here:
-            raise _OnlySigned       # a name that is both
+            raise OnlySigned       # a name that is both
         for name in slots:
             if name not in here:
                 self.require(f"not hasattr({x}, {name!r})")
@@ -295,8 +312,11 @@ class _Writer:
 
     def types(self, v: str, nodes: list[Any]) -> None:
         kinds = [self.type_of(node) for node in nodes]
-        told = [i for i, kind in enumerate(kinds) if kind is not None]
+        numbers = itertools.accumulate((_counts(node)[1] for node in nodes), initial=len(self.leaves))
+        told = [i for i, (node, kind, number) in enumerate(zip(nodes, kinds, numbers, strict=False))
+                if kind is not None and not (number in self.by_xla and node[0] == "device")]
         self.require(f"len({v}) == {len(nodes)}")
+        self.lengths[v] = len(nodes)
         if told:
             self.known["kind"] = type
             self.require(f"(*map(kind, {self.chosen(v, told, len(nodes))}),) == "
@@ -332,7 +352,7 @@ class _Writer:
                 runs[-1].append(leaf)
             else:
                 runs.append([leaf])
-        return ", ".join(_slice(run[0][0], run[0][1], len(run)) for run in runs)
+        return ", ".join(_slice(run[0][0], run[0][1], len(run), self.lengths.get(run[0][0])) for run in runs)
 
 
 def left_out(nodes: Sequence[Any], unloaded: Mapping[int, frozenset[str]], untouched: Set[int], needed: Set[int]
@@ -426,9 +446,11 @@ def _is_usual(node: tuple) -> bool:
     return bool(node[4] and node[2].isnative and node[2].isbuiltin == 1)
 
 
-def _slice(name: str, first: int | None, count: int) -> str:
+def _slice(name: str, first: int | None, count: int, length: int | None) -> str:
     if first is None:
         return name if count == 1 else f"*[{name}] * {count}"
+    if first == 0 and count == length:
+        return f"*{name}"
     return f"{name}[{first}]" if count == 1 else f"*{name}[{first}:{first + count}]"
 
 
@@ -439,14 +461,14 @@ def _is_static(node: Any) -> bool:
 def _scalar_type(dtype: np.dtype) -> type:
     """The type of NumPy's numbers of a dtype, where it says all about the dtype."""
     if dtype.kind not in "biufc":
-        raise _OnlySigned
+        raise OnlySigned
     return dtype.type
 
 
 def _pytree_type(tree: Any) -> type:
     data = tree.node_data()
     if data is None or not isinstance(data[0], type):
-        raise _OnlySigned
+        raise OnlySigned
     return data[0]
 
 

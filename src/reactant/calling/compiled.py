@@ -87,8 +87,8 @@ class Compiled:
             unloaded, needed = t.unloaded, needed | self._read
         self.matches = matcher(positional, keyword, device, x64, t.untouched, unloaded, needed)
         leaves = sig.leaves_of(positional, keyword)
-        if self._simple_on_device and not self.passing and not self.lowered.ours and self.lowered.placement is None \
-                and is_for(leaves, t, self.executable):
+        if self.lowered.on_device and self._nothing_more(written=True) and not self.passing and not self.lowered.ours \
+                and self.lowered.placement is None and is_for(leaves, t, self.executable):
             self._key_on_device = key
         if self.matches is not None:
             self._take_as_given(leaves)
@@ -171,11 +171,12 @@ class Compiled:
         return (isinstance(t.result, Result) and not t.result.steps and not t.updates and self._nothing_more()
                 and not self.lowered.on_device)
 
-    def _nothing_more(self, flags: bool = False) -> bool:
-        """Nothing written, checked, said or read but arguments and results. flags: something may be checked."""
+    def _nothing_more(self, flags: bool = False, written: bool = False) -> bool:
+        """Nothing written, checked, said or read but arguments and results. flags: something may be checked; written:
+        arguments may be written."""
         t = self._traced
-        return not t.written and not t.written_copies and (flags or t.flags is None) and not t.captured \
-            and t.spoken is None
+        return (written or not t.written) and not t.written_copies and (flags or t.flags is None) \
+            and not t.captured and t.spoken is None
 
     def run(self, leaves: list, args: tuple, kwargs: dict) -> Any:
         """Call with flattened arguments; `args` and `kwargs` are the caller's, for write-back."""
@@ -213,10 +214,15 @@ class Compiled:
         if self.lowered.placement is None:
             given = [leaf.jax if type(leaf) is DeviceArray else leaf for leaf in given]
         results: list[Any] = self.executable.on_device(given)
-        if (key := self._key_on_device) is not None and (run := self.executable.at_once) is not None:
-            self._key_on_device = None
-            self.on_device_at_once = device_call(key, self._traced, run, self._passed, self._recipe)
+        self._shorten()
         return self._deliver(self._held(results, leaves), leaves, args, kwargs)
+
+    def _shorten(self) -> None:
+        """Have the calls after this one go the shortest way, if there is one."""
+        key, self._key_on_device = self._key_on_device, None
+        if key is not None and isinstance(self.executable, Executable):
+            self.on_device_at_once = device_call(key, self.lowered.name, self._traced, self.executable,
+                                                  self._recipe)
 
     def _held(self, results: list, leaves: list) -> list:
         """The results as device arrays of ours, where arguments are such, or nothing is an array of jax's."""
@@ -241,6 +247,7 @@ class Compiled:
                                     code="argument-cannot-change")
             return self._deliver(results, leaves, args, kwargs)
         results = self._held(self._completed(self.executable.on_device, arrays), leaves)
+        self._shorten()
         for number, index in self._traced.written.items():
             if type(leaves[number]) is DeviceArray:
                 leaves[number].become(results[index])

@@ -26,19 +26,28 @@ Recipe = Callable[[list, list, tuple], Any]
 
 def recipe_of(traced: Traced, name: str) -> Recipe:
     """What makes what the function called `name` returned, and the changes that it made."""
-    known: dict[str, Any] = {"leaf": leaf_of, "follow": sig.follow, "true_in": functools.partial(_true_in, name)}
-    trees = _trees(traced)
-    parts = [_expression(tree, known) for tree in trees]
-    made: Recipe
-    if None in parts:
-        return functools.partial(_changing, functools.partial(_leaf_by_leaf, name, trees), traced.updates)
-    exec(_written_out(list(map(str, parts)), traced.updates, known), known)
+    known: dict[str, Any] = {}
+    lines = lines_of(traced, name, known)
+    if lines is None:
+        made: Recipe = functools.partial(_changing, functools.partial(_leaf_by_leaf, name, _trees(traced)),
+                                         traced.updates)
+        return made
+    exec("\n    ".join(["def deliver(r, l, roots):", *lines]), known)
     made = known.pop("deliver")         # its globals hold it no longer
     return made
 
 
-def _written_out(parts: list[str], updates: list[tuple[tuple, Change]], known: dict[str, Any]) -> str:
-    """The source of a recipe whose parts are expressions. Everything is there before the first container changes."""
+def lines_of(traced: Traced, name: str, known: dict[str, Any]) -> list[str] | None:
+    """The statements of a recipe with the results `r`, the arguments `l` and `(args, kwargs)` as `roots`, if it can be
+    written so. `known` gets what its names are."""
+    known |= {"leaf": leaf_of, "follow": sig.follow, "true_in": functools.partial(_true_in, name)}
+    parts = [_expression(tree, known) for tree in _trees(traced)]
+    return None if None in parts else _written_out(list(map(str, parts)), traced.updates, known)
+
+
+def _written_out(parts: list[str], updates: list[tuple[tuple, Change]], known: dict[str, Any]) -> list[str]:
+    """The statements of a recipe whose parts are expressions. Everything is there before the first container changes.
+    """
     known |= {"set_attribute": object.__setattr__, "make": changes.make}
     found = [f"p{number} = {part}" for number, part in enumerate(parts)]
     making: list[str] = []
@@ -53,7 +62,7 @@ def _written_out(parts: list[str], updates: list[tuple[tuple, Change]], known: d
         else:
             held = ", ".join(f"key{place}: p{place}" for place in put.values())
             making.append(f"make(c{number}, change{number}, {{{held}}})")
-    return "\n    ".join(["def deliver(r, l, roots):", *found, *making, "return p0"])
+    return [*found, *making, "return p0"] if making else [*found[1:], f"return {parts[0]}"]
 
 
 def _followed(path: tuple) -> str | None:

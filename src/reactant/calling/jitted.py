@@ -17,10 +17,11 @@ from reactant.calling.shardings import Told
 from reactant.errors import RAISED_BY_PROGRAMS, ListTooLong, OverlapError, ReactantError, translated
 from reactant.options import CompileOptions
 from reactant.support.like_functions import LikeFunction
-from reactant.support.session import collecting_later, is_tracing, quietly
+from reactant.support.session import SESSION, TRACES, collecting_later, is_tracing, quietly
 
 if TYPE_CHECKING:
     from reactant.calling.compiled import Compiled
+    from reactant.calling.device_calls import DeviceCall
     from reactant.calling.lowered import Lowered
 
 P = ParamSpec("P")
@@ -97,19 +98,21 @@ class Jitted(LikeFunction, Generic[P, R_co]):
         self._entries: dict[tuple, Compiled] = {}
         self._room: dict[tuple, int] = {}       # where lists turned out longer than `list_capacity`
         self._latest: Compiled | None = None    # what the last call ran
+        self._at_once: DeviceCall | None = None     # all of a call like the last one, where there is such a function
         self._lock = threading.Lock()
         self._warned = False
         self._late: Callable[[Jitted, tuple, dict], Jitted | None] | None = None
         """Before anything is compiled: whether functions defined since `jit`, or the arguments, show a JAX function."""
 
     def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co:
-        if is_tracing():
+        if TRACES and SESSION.trace is not None:
             from reactant.frontends.session import calls
             return calls.call(self.function, *args, **kwargs)      # part of the program being traced
-        entry = self._latest
-        if entry is not None and entry.on_device_at_once is not None \
-                and (result := entry.on_device_at_once(args, kwargs)) is not NotImplemented:
+        if (at_once := self._at_once) is not None and (
+                (result := at_once(args, kwargs)) is not NotImplemented
+                or len(self._entries) > 1 and (result := self._by_another(args, kwargs)) is not NotImplemented):
             return result
+        entry = self._latest
         leaves = None if entry is None or entry.matches is None else entry.matches(args, kwargs)
         if leaves is None or entry is None:
             if (found := self._by_jax(args, kwargs)) is not None:
@@ -123,6 +126,7 @@ class Jitted(LikeFunction, Generic[P, R_co]):
             run = entry.run
         else:
             run = entry.run_matched
+        self._at_once = entry.on_device_at_once
         try:
             return run(leaves, args, kwargs)
         except ListTooLong as error:
@@ -137,6 +141,16 @@ class Jitted(LikeFunction, Generic[P, R_co]):
             raise known from None
         self._make_room(entry, too_long, args, kwargs)
         return self(*args, **kwargs)
+
+    def _by_another(self, args: tuple, kwargs: dict) -> Any:
+        """A call with device arrays by another program than the last one was; `NotImplemented` where none is for it."""
+        for entry in list(self._entries.values())[-TRIED:]:
+            at_once = entry.on_device_at_once
+            if at_once is not None and at_once is not self._at_once \
+                    and (result := at_once(args, kwargs)) is not NotImplemented:
+                self._latest, self._at_once = entry, at_once
+                return result
+        return NotImplemented
 
     def _fitting(self, args: tuple, kwargs: dict) -> tuple[Compiled, list] | None:
         """A program for another signature, which differs in what that program does not depend on; the leaves as it
@@ -250,7 +264,7 @@ class Jitted(LikeFunction, Generic[P, R_co]):
         """Forget every compiled program of this function."""
         with self._lock:
             self._entries.clear()
-            self._latest = None
+            self._latest = self._at_once = None
 
     def _sign(self, args: tuple, kwargs: dict, described: bool = False, by_memory: bool = False) -> tuple[tuple, list]:
         flat = sig.Flattener(keys=self.takes_keys, described=described, by_memory=by_memory)

@@ -12,6 +12,7 @@ buffer of the whole array.
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -24,9 +25,9 @@ from reactant.errors import waiting
 from reactant.ir import types
 from reactant.runtime import array_functions, meshes, shards, sources
 from reactant.runtime.array_flat import Flags, Flat
-from reactant.runtime.jax_internals import X64
+from reactant.runtime.jax_internals import X64, NotFitting
 from reactant.runtime.layout import Layout, box_of, is_basic, is_element, layout_in, read, shadow_of, strided, write
-from reactant.runtime.storage import Storage, buffer_of, computes, require_held, whole_on
+from reactant.runtime.storage import Storage, buffer_of, computes, require_held, require_there, whole_on
 from reactant.support import named_tuples
 
 READ_ONLY = ("assignment destination is read-only: a part of a complex array, a diagonal, a broadcast array, or one "
@@ -46,25 +47,43 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         (reactant.array([0., 3.]), reactant.array([ 3., 12.]))
     """
 
-    __slots__ = ("__weakref__", "_layout", "_snapshot", "_storage", "_writeable")
+    __slots__ = ("__weakref__", "_held", "_layout", "_snapshot", "_writeable")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Array, shape: tuple[int, ...] | None = None) -> None:
         """Hold `value`, or where it has padding the array of this shape in it; `reactant.array` is the way to make one
         of other things."""
-        self._storage = Storage(value, None if shape is None or shape == value.shape else shape)
+        self._held: Array | Storage = value if shape is None or shape == value.shape else Storage(value, shape)
         self._layout: Layout | None = None  # None: all of the buffer
         self._snapshot: tuple[Array, Array] | None = None  # what a view was last read from, and what it gave
         self._writeable = True
 
+    def __init_subclass__(cls) -> None:
+        raise TypeError("reactant.DeviceArray cannot be subclassed: compiled functions would take the objects for "
+                        "plain device arrays. Hold one in an object of your own.")
+
     def _view(self, layout: Layout) -> DeviceArray:
         view = DeviceArray.__new__(DeviceArray)
-        view._storage = self._storage
+        view._held = self._storage
         view._layout = None if layout == Layout.whole(self._storage.shape) else layout
         view._snapshot = None
         view._writeable = self._writeable
         return view
+
+    @property
+    def _storage(self) -> Storage:
+        """What the array shares with its views. It is made for the first of them: results of calls seldom have any."""
+        if type(self._held) is not Storage:
+            with _SHARING:
+                if type(self._held) is not Storage:
+                    self._held = Storage(self._held)
+        return self._held
+
+    def _current(self) -> Array:
+        """The buffer, which is there."""
+        held = self._held
+        return require_there(held) if type(held) is not Storage else held.current()
 
     # What it is
 
@@ -75,8 +94,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         Where a dimension does not divide on a mesh, jax has no array that is divided there: it is a copy, undivided, on
         each device.
         """
-        value = self._storage.current()
-        if self._layout is None and self._storage.rests is None:
+        value = self._current()
+        if type(self._held) is not Storage or self._layout is None and self._held.rests is None:
             return value
         found = self.buffer
         return found if found.shape == self.shape else shards.without_padding(found, self.shape)
@@ -85,7 +104,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def buffer(self) -> Array:
         """What programs for a mesh take: the buffer with its padding, or a copy of the part that a view shows, divided
         and padded in the same way."""
-        value = self._storage.current()
+        value = self._current()
         if self._layout is None:
             return value
         if self._snapshot is None or self._snapshot[0] is not value:
@@ -109,7 +128,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent of each dimension."""
-        return self._storage.shape if self._layout is None else self._layout.shape
+        return self._held.shape if self._layout is None else self._layout.shape
 
     @shape.setter
     def shape(self, shape: int | Sequence[int]) -> None:
@@ -122,17 +141,18 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def dtype(self) -> np.dtype:
         """NumPy dtype of the elements."""
-        return np.dtype(self._storage.value.dtype)
+        held = self._held
+        return np.dtype(held.value.dtype if isinstance(held, Storage) else held.dtype)
 
     @property
     def device(self) -> Device:
         """The device of the buffer; its sharding, as jax has it, where it is on several devices."""
-        return self._storage.current().device
+        return self._current().device
 
     @property
     def place(self) -> Device | NamedSharding:
         """Where the buffer is; on a mesh a sharding with an entry for each dimension."""
-        value = self._storage.current()
+        value = self._current()
         sharding = meshes.spread(value)
         return value.device if sharding is None else meshes.with_rank(sharding, value.ndim)
 
@@ -181,11 +201,11 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _host(self) -> np.ndarray:
         """The elements as a read-only ndarray; on CPU the buffer itself, not a copy."""
-        host = shards.host_of(self._storage.current(), self._storage.rests)
+        host = shards.host_of(self._current(), self._storage.rests)
         return host if self._layout is None else strided(host.reshape(-1), self._layout)
 
     def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
-        self._storage.current()     # there is one
+        self._current()     # there is one
         return shadow_of(self.layout, types.size(self._storage.shape), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -201,7 +221,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self.jax.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
-        return self._storage.current().__dlpack_device__()
+        return self._current().__dlpack_device__()
 
     def __reduce__(self) -> Any:
         return array, (np.array(self),)
@@ -215,7 +235,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def is_elsewhere(self) -> bool:
         """Whether some elements are in other processes, so that NumPy cannot have them without `gather`."""
-        return not shards.is_here(self._storage.current())
+        return not shards.is_here(self._current())
 
     def gather(self) -> np.ndarray:
         """All elements as a read-only ndarray.
@@ -235,7 +255,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     def block_until_ready(self) -> DeviceArray:
         """The array itself, once its elements are computed."""
         with waiting():
-            self._storage.current().block_until_ready()
+            self._current().block_until_ready()
         return self
 
     def item(self, *index: Any) -> Any:
@@ -323,7 +343,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _shown(self, host: np.ndarray) -> DeviceArray:
         """What NumPy made a view of the elements: a view of them, read-only where writes could not go through it."""
-        whole = shards.host_of(self._storage.current(), self._storage.rests).reshape(-1)
+        whole = shards.host_of(self._current(), self._storage.rests).reshape(-1)
         layout = layout_in(host, whole)
         if layout is None:
             return self._read_only(lambda elements: host)
@@ -358,7 +378,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         if not self._writeable:
             raise ValueError(READ_ONLY)
         with X64():
-            self._storage.current()     # there is one
+            self._current()     # there is one
             self._storage.put(new.reshape(self._storage.shape) if self._layout is None else
                               write(self._storage.elements(), self._layout, new))
 
@@ -377,10 +397,10 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def become(self, other: DeviceArray) -> None:
         """As `replace`, with the elements of another array, which nobody else has; they lie where that one has them."""
-        theirs = other._storage
         if self._layout is None and self._writeable and other._layout is None and self.shape == other.shape \
                 and self.dtype == other.dtype:
-            self._storage.value, self._storage.rests = theirs.value, theirs.rests
+            ours, theirs = self._storage, other._storage
+            ours.value, ours.rests = theirs.value, theirs.rests
         else:
             self.replace(other.jax)
 
@@ -446,7 +466,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return f"<{self.dtype.name}{list(self.shape)}, {self._told()}>" if self.is_elsewhere else str(self._host())
 
     def _told(self) -> str:
-        where = shards.told(self._storage.current(), self._storage.shape)
+        where = shards.told(self._current(), self._storage.shape)
         return where if self._layout is None else f"of an array {where}"
 
     def __format__(self, specification: str) -> str:
@@ -516,8 +536,8 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         Returns:
             A `DeviceArray` that shares nothing.
         """
-        if self._layout is None and meshes.spread(self._storage.current()) is not None:
-            return DeviceArray(self._storage.current().copy(), self.shape)
+        if self._layout is None and meshes.spread(self._current()) is not None:
+            return DeviceArray(self._current().copy(), self.shape)
         return _put(np.array(self._host()), self.place)
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True,
@@ -568,6 +588,29 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise AttributeError(f"A device array has no '{name}'; np.asarray(x).{name} is that of its elements on the "
                                  "host, read-only.", name=name, obj=self)
         raise AttributeError(f"'DeviceArray' object has no attribute '{name}'", name=name, obj=self)
+
+
+def held(value: Array) -> DeviceArray:
+    """`DeviceArray(value)` in half the time: every call with device arrays makes its results so."""
+    made = _new(DeviceArray)
+    made._held, made._layout, made._snapshot, made._writeable = value, None, None, True
+    return made
+
+
+def whole_buffer(array: DeviceArray) -> Array:
+    """The buffer that an array is all of, which nobody has looked after. Raises `NotFitting` for others."""
+    found = array._held
+    if type(found) is not Storage:
+        return found
+    if array._layout is not None or found.rests is not None:
+        raise NotFitting
+    return found.value
+
+
+held_by = DeviceArray._held.__get__
+"""What an array holds: the buffer, or what it shares with its views. Raises `TypeError` for what is no such array."""
+_new = object.__new__
+_SHARING = threading.Lock()
 
 
 class _Copied(Exception):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
@@ -42,16 +42,30 @@ def debugging() -> bool:
 
 def may_change(args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a call reads NumPy's memory, into which the caller may write as soon as it is back."""
-    if not kwargs and _UNCHANGING.issuperset(map(type, args)):
+    return _any_changes(args) or bool(kwargs) and _any_changes(kwargs.values())
+
+
+def _any_changes(values: Iterable[Any]) -> bool:
+    if _UNCHANGING.issuperset(map(type, values)):
         return False
-    if np.ndarray in map(type, args):
-        return True
-    leaves = jax.tree_util.tree_leaves((args, kwargs))
-    return not _UNCHANGING.issuperset(map(type, leaves)) and any(list(map(_changes, leaves)))
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            return True
+        if kind in _UNCHANGING:
+            continue
+        if kind in (list, tuple, dict):
+            if _any_changes(value.values() if kind is dict else value):
+                return True
+        elif any(map(_changes, jax.tree_util.tree_leaves(value))):
+            return True
+    return False
 
 
 _UNCHANGING: set[type] = set()
 """Types of arguments that are no memory of NumPy's, and hold none, as they come up."""
+unchanging = _UNCHANGING.issuperset
+"""Whether all of some types are such."""
 
 
 def _changes(leaf: Any) -> bool:

@@ -130,10 +130,21 @@ class Executable:
         """Shape and dtype of each result."""
         return self._body.outputs
 
-    @property
-    def at_once(self) -> Callable[..., list[jax.Array]] | None:
-        """XLA's own call of the device way, for arrays on its device, in 64 bits; None before it has run."""
-        return self._run_device
+    def checked(self, holds: Callable[[], bool]) -> Callable[..., Any] | None:
+        """XLA's own call of the device way, for `jax.Array`s: it raises `NotFitting`, or what jax raises, for those of
+        other shapes, dtypes or devices, and where `holds` does not hold, which is asked once under certain settings of
+        jax. A single result is no list. None before the program has run."""
+        if self._run_device is None:
+            return None
+        inputs = [(a.shape, a.dtype) for a in self.inputs]
+        array_type = type(jax.device_put(0.0))
+
+        def fits(arguments: tuple) -> bool:
+            return transformation.value is NO_TRANSFORMATION and holds() \
+                and [type(x) for x in arguments] == [array_type] * len(inputs) \
+                and [(x.shape, x.dtype) for x in arguments] == inputs
+
+        return self._program(True).checked(fits, len(self.outputs) == 1)
 
     @property
     def compile_seconds(self) -> float:

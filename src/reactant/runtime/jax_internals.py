@@ -9,6 +9,9 @@ have regions (`cse`):
   and what stands there where none is; `trace_state_clean`, which asks for them, takes twice as long;
 - `_post_hook_state` of `jax._src.api`: what checks results where `jax.debug_nans` or `debug_infs` is on, else None;
 - `jax.stages.Compiled._call`, which jax sets at the first call: its call in C++, 0.2 us shorter than `__call__`;
+- `jaxlib._jax.pjit`, of which such a call is made: it looks up the shapes, dtypes, devices and settings of a call in
+  C++ and asks Python, by `_cache_miss`, only about those that are new (`JitGlobalCppCacheKeys` and `cc_shard_arg` of
+  `jax._src.interpreters.pxla` and `dispatch_registry` of `jax._src.tree_util` are among its arguments);
 - `jax._src.interpreters.mlir.refine_polymorphic_shapes`: sizes of exported programs that are told at the call;
 - `ShapedArray.manual_axis_type`: along which axes of a mesh a value differs, inside `jax.shard_map`;
 - `jaxlib.xla_client.make_cpu_client`, for a CPU client of our own;
@@ -47,6 +50,7 @@ from jax._src import xla_bridge as _xla_bridge  # private: whether jax has start
 from jax._src.interpreters import ad as _ad  # private: rules of primitives
 from jax._src.interpreters import batching as _batching  # private: rules of primitives
 from jax._src.interpreters import mlir as _mlir  # private: what jax does to programs before XLA
+from jax._src.interpreters import pxla as _pxla  # private: what calls in C++ are made of
 from jaxlib import _jax  # private: the client of the coordination service
 from jaxlib import gpu_solver as _gpu_solver  # private: what jax does when it lowers eig for a GPU
 from jaxlib import lapack as _lapack  # private: what jax does when it lowers linear algebra
@@ -204,6 +208,39 @@ def call_of(compiled: Any) -> Callable[..., list[Any]]:
     """The call of a `jax.stages.Compiled` that has been called before."""
     found: Callable[..., list[Any]] | None = getattr(compiled, "_call", None)
     return compiled.__call__ if found is None else found
+
+
+class NotFitting(Exception):
+    """The arguments of a call are of another kind than the program takes."""
+
+
+def checked_call(compiled: Any, fits: Callable[[tuple], bool], alone: bool) -> Callable[..., Any] | None:
+    """The call of a `jax.stages.Compiled` that has been called before, for arguments for which `fits` holds.
+
+    fits: asked of the first call with arguments of certain shapes, dtypes and devices under certain settings of jax and
+    in a certain transformation; C++ recognises those after it. Where it does not hold, `NotFitting` is raised. alone:
+    the only result is returned, and no list of it. None where this jax has no such call.
+    """
+    try:
+        by_jax = compiled._call._cache_miss
+
+        def missed(*arguments: Any) -> Any:
+            if not fits(arguments):
+                raise NotFitting
+            results, how, again = by_jax(*arguments)
+            if not alone:
+                return results, how, again
+            return results[0], how and how._replace(out_pytree_def=_LEAF), again
+
+        made: Callable[..., Any] = _jax.pjit(
+            "program", None, missed, [], [], _pxla.JitGlobalCppCacheKeys(), _tree_util.dispatch_registry,
+            _pxla.cc_shard_arg)
+    except (AttributeError, TypeError):  # pragma: no cover - only with a jax we do not know
+        return None
+    return made
+
+
+_LEAF = _tree_util.dispatch_registry.flatten(0)[1]
 
 
 def apart(array: Any) -> Any:

@@ -34,6 +34,7 @@ from reactant.runtime.jax_internals import (
     alike_varying,
     apart,
     call_of,
+    checked_call,
     compiled_as,
     initialize_hybrid_kernels,
     initialize_lapack,
@@ -385,6 +386,11 @@ class Program:
     def shortest(self) -> Callable[..., list[Any]]:
         """`run` of a program that has run before, without Python in between."""
         return call_of(self.compiled) if self._run == self.compiled.__call__ else self._run
+
+    def checked(self, fits: Callable[[tuple], bool], alone: bool) -> Callable[..., Any] | None:
+        """`shortest` for device arrays for which `fits` holds (`checked_call`), if this jax has such a call."""
+        made = checked_call(self.compiled, fits, alone)
+        return None if made is None else heap.keeping(made, temporaries(self.compiled))
 
 
 def temporaries(compiled: Any) -> int:

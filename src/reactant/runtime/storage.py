@@ -44,12 +44,16 @@ class Storage:
         self.value = elements if place is None else shards.from_device(elements, place)
 
     def current(self) -> Array:
-        value = self.value
-        if value.is_deleted():
-            raise DeletedArrayError(f"This device array ({value.dtype.name}{list(value.shape)}) has no buffer any "
-                                    "more: it was donated to a computation or deleted.",
-                                    hint="Copy it before the donating call, or do not donate it.")
-        return value
+        return require_there(self.value)
+
+
+def require_there(value: Array) -> Array:
+    """A buffer, which has not been deleted."""
+    if value.is_deleted():
+        raise DeletedArrayError(f"This device array ({value.dtype.name}{list(value.shape)}) has no buffer any "
+                                "more: it was donated to a computation or deleted.",
+                                hint="Copy it before the donating call, or do not donate it.")
+    return value
 
 
 def whole_on(device: Any) -> Any:

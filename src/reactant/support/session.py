@@ -23,6 +23,9 @@ class Session(threading.local):
 
 SESSION = Session()
 
+TRACES: list[Any] = []
+"""The traces that run in any thread: what a call looks at first, since asking for that of this thread takes longer."""
+
 
 class Called:
     """What a trace has called as it is."""

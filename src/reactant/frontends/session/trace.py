@@ -22,7 +22,7 @@ from reactant.frontends.session.retracing import RUN_TIME_KEYS, ByNumber, Demand
 from reactant.frontends.source import source_map
 from reactant.ir import ops
 from reactant.ir.types import tensor_type
-from reactant.support.session import SESSION, is_tracing
+from reactant.support.session import SESSION, TRACES, is_tracing
 
 Storage = Any
 """`arrays.storage.Storage`, which stands on this file."""
@@ -372,6 +372,7 @@ def tracing(options: Any = None, demands: set[Demand] | None = None) -> Iterator
                             hint="Call compiled functions rather than starting a trace: reactant.jit inside of "
                                  "another is traced with it.", code="trace-in-trace")
     trace = Trace(options, demands)
+    TRACES.append(trace)
     SESSION.trace = trace
     try:
         with ir.InsertionPoint(trace.entry):
@@ -379,6 +380,7 @@ def tracing(options: Any = None, demands: set[Demand] | None = None) -> Iterator
     finally:
         trace.close()
         SESSION.trace = None
+        TRACES.remove(trace)
 
 
 def frames() -> list[FrameType]:
