@@ -19,6 +19,9 @@
 #define __align__(n) __attribute__((aligned(n)))
 #define __builtin_align__(n) __attribute__((aligned(n)))
 #define CUDARTAPI
+#ifndef __CUDACC__
+#define __CUDACC__ 1
+#endif
 #define __CUDACC_VER_MAJOR__ 12
 #define __CUDACC_VER_MINOR__ 4
 #define CUDART_VERSION 12040
@@ -333,7 +336,7 @@ __attribute__((device, always_inline)) inline void *memset(void *to, int byte, s
 }
 
 // ---- the host side of a file: declared, never run ----
-extern "C" __attribute__((device)) void __reactant_assertion(const char *);
+extern "C" __attribute__((host, device)) void __reactant_assertion(const char *);
 extern "C" __attribute__((device)) void __reactant_trap(void);
 #define __trap() __reactant_trap()
 #define __brkpt() __reactant_trap()

@@ -21,7 +21,7 @@ PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp
 
 
 ADVICE = {
-    r"cuda(Texture|Surface)Object_t|'texture'|'surface'|'(tex|surf)[123]D": "There is no texture memory here: give the "
+    r"cuda(Texture|Surface)Object_t|cudaReadMode|'texture'|\btexture<|'surface'|'(tex|surf)[123]D": "There is no texture memory here: give the "
         "kernel the array itself, and clamp and interpolate its indices in the kernel.",
     r"requires relocatable device code": "Kernels cannot launch kernels here: launch it from the host function.",
     r"'(clock(64)?|__globaltimer)'": "There is no clock in a kernel: time the launch from outside.",
@@ -39,6 +39,8 @@ class CompilationError(ReactantError, ValueError):
 
     code = "kernel-code"
     hint = "The message is the compiler's own: mend the source."
+    said = ""
+    """All that the compiler said."""
 
 
 def command(compiler: str | os.PathLike | None) -> list[str]:
@@ -100,18 +102,80 @@ def definitions(defines: Mapping[str, object] | Iterable[str], include: Sequence
 
 
 def compile_to_llvm(arguments: Sequence[str], source: str, name: str, suffix: str,
-                    compiler: str | os.PathLike | None) -> str:
+                    compiler: str | os.PathLike | None, preprocessed: bool = False) -> str:
     """LLVM IR of a source text. Raises `CompilationError` with the compiler's own words."""
+    arguments = _for_preprocessed(arguments) if preprocessed else arguments
+    done = _started(arguments, [*PASSES_OFF, "-o", "-"], source, None if preprocessed else name, suffix, compiler)
+    if done.returncode != 0 or not done.stdout:
+        raise refused(name, done.stderr)
+    return done.stdout
+
+
+def preprocessed(arguments: Sequence[str], source: str, name: str, suffix: str, compiler: str | os.PathLike | None
+                 ) -> tuple[str, tuple[str, ...]]:
+    """A source text with its headers in it, and the headers that are missing, which are left out. Raises
+    `CompilationError` for what the preprocessor refuses."""
+    with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
+        listed = Path(folder) / "headers"
+        more = ["-E", "-Wno-everything", "-MD", "-MF", str(listed), "-MT", "source", "-Xclang", "-MG", "-o", "-"]
+        done = _started(arguments, more, source, name, suffix, compiler)
+        if done.returncode != 0:
+            raise refused(name, done.stderr)
+        names = listed.read_text(encoding="latin-1").replace("\\\n", " ").split(":", 1)[1]
+    headers = [h.replace("\\ ", " ") for h in re.findall(r"(?:\\.|\S)+", names)]
+    return done.stdout, tuple(h for h in headers[1:] if not Path(h).exists())       # the source is the first
+
+
+def complaints(arguments: Sequence[str], text: str, compiler: str | os.PathLike | None) -> str:
+    """What the compiler says of a preprocessed text, every error with all its notes; nothing where it accepts it."""
+    more = ["-fsyntax-only", "-Wno-everything", "-fno-exceptions", "-ferror-limit=0", "-ftemplate-backtrace-limit=0",
+            "-fno-caret-diagnostics", "-fno-color-diagnostics", "-fmacro-backtrace-limit=1"]
+    done = _started(_for_preprocessed(arguments), more, text, None, ".cu", compiler)
+    return done.stderr if done.returncode else ""
+
+
+def refused(name: str, said: str, missing: Sequence[str] = ()) -> CompilationError:
+    """The error for a source that does not compile. missing: headers that were not found."""
+    shown = _first_errors(said).rstrip()
+    shown += "".join(f"\nThere is no header '{header}' here: if the kernels need it, name its folder with include=."
+                     for header in missing)
+    advice = "".join(f"\n{text}" for pattern, text in ADVICE.items() if re.search(pattern, shown))
+    error = CompilationError(f"{name} does not compile:\n{shown}{advice}")
+    error.said = said
+    return error
+
+
+_ERROR = re.compile(r"^([^\n:]+):(\d+):\d+: (?:fatal )?error: (.*)$", re.MULTILINE)
+
+
+def errors_in(said: str) -> dict[tuple[str, int, str], str]:
+    """The errors in what a compiler said: (file, line, message) -> its words, with the notes that follow."""
+    found = list(_ERROR.finditer(said))
+    ends = [*(m.start() for m in found[1:]), len(said)]
+    return {(m[1], int(m[2]), m[3]): re.sub(r"\n\d+ errors? generated.*", "", said[m.start():end], flags=re.DOTALL)
+            .rstrip() for m, end in zip(found, ends, strict=True)}
+
+
+def _for_preprocessed(arguments: Sequence[str]) -> list[str]:
+    """The arguments for a text that has its headers in it."""
+    included = {k for k, argument in enumerate(arguments) if argument == "-include"}
+    return [a for k, a in enumerate(arguments) if not {k, k - 1} & included and not a.startswith("-D")] + ["-nocudainc"]
+
+
+def _started(arguments: Sequence[str], more: Sequence[str], source: str, name: str | None, suffix: str,
+             compiler: str | os.PathLike | None) -> subprocess.CompletedProcess[str]:
+    """Run the compiler on a text. name: what messages call it, None where the text says so."""
     with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
         path = Path(folder) / f"source{suffix}"
-        path.write_text(f'#line 1 "{_escaped(name)}"\n{source}\n')
-        done = subprocess.run([*command(compiler), *arguments, *PASSES_OFF, str(path), "-o", "-"], capture_output=True,
-                              text=True, cwd=os.getcwd(), check=False)
-    if done.returncode != 0 or not done.stdout:
-        said = _first_errors(done.stderr)
-        advice = "".join(f"\n{text}" for pattern, text in ADVICE.items() if re.search(pattern, said))
-        raise CompilationError(f"{name} does not compile:\n{said.rstrip()}{advice}")
-    return done.stdout.replace(folder, "")      # the same text each time
+        if name is None:
+            path.write_text(source, encoding="latin-1")
+        else:
+            path.write_text(f'#line 1 "{_escaped(name)}"\n{source}\n')
+        done = subprocess.run([*command(compiler), *arguments, *more, str(path)], capture_output=True, text=True,
+                              encoding="latin-1" if more[0] == "-E" or name is None else None, cwd=os.getcwd(),
+                              check=False)
+        done.stdout = done.stdout.replace(folder, "")        # the same text each time
+        return done
 
 
 def _escaped(name: str) -> str:
