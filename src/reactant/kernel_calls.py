@@ -80,7 +80,10 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
     while True:
         changed = _changed.get(kinds, frozenset())
         try:
-            return _run(way_in, how, Described(arguments, changed))
+            described = Described(arguments, changed, getattr(way_in, "pointer_tables", frozenset()))
+            result = _run(way_in, how, described)
+            described.give_back(way_in.name)
+            return result
         except StructChanged as found:
             _changed[kinds] = changed | found.places
 

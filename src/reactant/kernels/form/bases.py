@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError, in_kernel
 from reactant.kernels.form.form import span_of
 from reactant.kernels.form.rebuild import argument_attributes, blocks_of, edges, terminator_of
+from reactant.kernels.form.record import Table
 from reactant.support.records import dataclass
 
 NULL = -1
@@ -36,7 +37,7 @@ def as_written(symbol: str) -> str:
 class Base:
     """One piece of memory. kind: argument, shared, local, table. hint: the element type its owner names.
 
-    unit: bytes of one element as the kernel is compiled; element: its type.
+    unit: bytes of one element as the kernel is compiled; element: its type. table: of an argument of pointers.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Base:
     unit: int = 0
     element: str = ""
     accessed: list[tuple[str, int]] = field(default_factory=list)
+    table: Table | None = None
 
 
 def is_pointer(value: ir.Value) -> bool:
@@ -77,6 +79,18 @@ def constant_of(value: ir.Value) -> int | None:
         return None
     attribute = owner.attributes["value"]
     return int(attribute.value) if isinstance(attribute, (ir.IntegerAttr, ir.BoolAttr)) else None
+
+
+def changed_arguments(module: ir.Module, function: ir.Operation) -> set[str]:
+    """The names of the arguments that a function may write into."""
+    found = Bases(module, function)
+    written: set[int] = set()
+    for block in found.blocks:
+        for op in (o.operation for o in block.operations):
+            place = 0 if op.name in BLOCK_OPS else MEMORY_OPS.get(op.name)
+            if place is not None and op.name != "llvm.load":
+                written |= found.of.get(op.operands[place], frozenset())
+    return {found.bases[n].name for n in written if n != NULL and found.bases[n].kind == "argument"}
 
 
 class Bases:
@@ -108,6 +122,11 @@ class Bases:
                 elements = ir.IntegerAttr(attributes["reactant.elements"]).value
                 self.add(argument, Base("argument", argument, attributes["reactant.name"].value,
                                         elements * dtype.itemsize, mlir_name(dtype)))
+                if "reactant.table" in attributes:
+                    self.bases[-1].table = Table.of(ir.StringAttr(attributes["reactant.table"]).value)
+        for number, base in enumerate(self.bases):
+            if base.table is not None:
+                self.kept[number] = frozenset(k for k, b in enumerate(self.bases) if b.name == base.table.memory)
         changed = True
         while changed:
             changed = False
@@ -234,6 +253,9 @@ class Bases:
         kind = "i64" if is_pointer(value) else str(value.type)  # a pointer in memory is its address
         for number in found:
             self.bases[number].accessed.append((kind, min(bytes_of_type(kind), align, LARGEST)))
+            if op.name != "llvm.load" and self.bases[number].table is not None:
+                raise self.unsupported(op, f"The kernel stores into {self.bases[number].name}, which are the addresses "
+                                           f"of rows.")
             if op.name == "llvm.store" and self.bases[number].kind == "table":
                 raise self.unsupported(op, f"The kernel stores into {self.bases[number].name}, which is a constant.")
 

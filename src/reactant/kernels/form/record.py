@@ -52,6 +52,28 @@ class Field:
 
 
 @dataclass(frozen=True)
+class Table:
+    """What the pointers in a buffer point into: the buffer's content is their distances in elements.
+
+    memory: the name of the buffer. size: bytes of its elements. first, step: where the distances are first + i * step.
+    """
+
+    memory: str
+    size: int
+    first: int = 0
+    step: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.size}:{self.first}:{'' if self.step is None else self.step}:{self.memory}"
+
+    @classmethod
+    def of(cls, text: str) -> Table:
+        """The inverse of `str`."""
+        size, first, step, memory = text.split(":", 3)
+        return cls(memory, int(size), int(first), int(step) if step else None)
+
+
+@dataclass(frozen=True)
 class Buffer:
     """A pointer parameter: one piece of memory, of `elements` values of `dtype`, that starts at the pointer.
 
@@ -63,6 +85,7 @@ class Buffer:
     written: whether the kernel may write it (LLVM could not prove that it does not).
     fields: of structs whose members are of several types, which are rows of the shape: as tensors every member is an
         array of its own (`records`).
+    table: of pointers, as a kernel's `float **` has them: what they point into.
     """
 
     name: str
@@ -70,6 +93,7 @@ class Buffer:
     shape: tuple[int, ...]
     written: bool = True
     fields: tuple[Field, ...] = ()
+    table: Table | None = None
 
     @property
     def elements(self) -> int:

@@ -111,6 +111,14 @@ class RecordArgument:
 
 
 @dataclass(frozen=True)
+class RowsArgument:
+    """Arrays whose addresses a kernel finds in memory (`float **`): the buffer of these, and the rows."""
+
+    table: int
+    rows: tuple[ArrayArgument, ...]
+
+
+@dataclass(frozen=True)
 class TupleArgument:
     """A tuple of arguments; `kind` is its type where it has names."""
 
@@ -118,7 +126,7 @@ class TupleArgument:
     kind: type = tuple
 
 
-Argument = ArrayArgument | NumberArgument | BytesArgument | RecordArgument | TupleArgument
+Argument = ArrayArgument | NumberArgument | BytesArgument | RecordArgument | RowsArgument | TupleArgument
 
 
 def leaves(arguments: tuple[Argument, ...]) -> Iterator[Argument]:
@@ -240,6 +248,10 @@ class Operands:
         if array.moving is not None:
             base = self.line(f"getelementptr i8, ptr {base}, i64 %{quoted(self.scalars[array.moving].name)}")
         return self.line(f"getelementptr i8, ptr {base}, i64 {array.offset}") if array.offset else base
+
+    def table(self, rows: RowsArgument) -> str:
+        """The address of the addresses of rows."""
+        return f"%{quoted(self.buffers[rows.table].name)}"
 
     def number(self, number: NumberArgument, dtype: np.dtype | None = None) -> str:
         """"type value" of a number that is not complex, converted to `dtype` as NumPy converts."""

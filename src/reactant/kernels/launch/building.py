@@ -6,6 +6,9 @@ from dataclasses import replace
 from typing import Protocol
 
 from reactant.errors import ReactantError
+from reactant.ir.context import building as ir_building
+from reactant.kernels.form.bases import changed_arguments
+from reactant.kernels.form.form import kernel_of
 from reactant.kernels.form.record import Buffer, Dim3, KernelRecord, Scalar
 from reactant.kernels.launch.arguments import (
     Argument,
@@ -19,6 +22,7 @@ from reactant.kernels.launch.arguments import (
     structs,
 )
 from reactant.kernels.llvm_ir import cleanup
+from reactant.kernels.stages.ingest import ingest
 
 MAX_THREADS = 1024
 """Threads of a block, on every GPU there is."""
@@ -78,8 +82,20 @@ def build(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer,
     text = cleanup.clean(texts, wrapper, entry, grid, block, dynamic_shared, check)
     written = cleanup.written_parameters(text, entry)
     buffers = tuple(replace(b, written=w) for b, w in zip(buffers, written, strict=False))
-    return KernelRecord(way_in.name, entry, text, (*buffers, *scalars), grid, block, dynamic_shared,
+    made = KernelRecord(way_in.name, entry, text, (*buffers, *scalars), grid, block, dynamic_shared,
                         way_in.frontend, way_in.source, way_in.line)
+    return _with_rows_written(made) if any(b.table is not None for b in buffers) else made
+
+
+def _with_rows_written(record: KernelRecord) -> KernelRecord:
+    """LLVM does not see which memory the pointers in a table point into."""
+    with ir_building():
+        module = ingest(record)
+        changed = changed_arguments(module, kernel_of(module))
+    rows = {b.table.memory for b in record.buffers if b.table is not None}
+    return replace(record, parameters=tuple(
+        replace(p, written=p.name in changed) if isinstance(p, Buffer) and p.name in rows else p
+        for p in record.parameters))
 
 
 def changed_structs(way_in: WayIn, arguments: tuple[Argument, ...], buffers: tuple[Buffer, ...],

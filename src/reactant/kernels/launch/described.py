@@ -5,13 +5,14 @@ under which a launch is compiled.
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from typing import Any
 
 import jax
 import numpy as np
 
-from reactant.errors import UnsupportedError
+from reactant.errors import ConstantWriteError, UnsupportedError
 from reactant.frontends.arrays.tensor import PYTHON, SCALAR, Tensor
 from reactant.kernels.launch.arguments import KernelArgumentError, plain
 from reactant.kernels.launch.memory import Reference, StridedStep
@@ -103,13 +104,18 @@ class _Tuple:
 class Described:
     """Arguments of a call, taken apart into memories, run-time numbers and a hashable rest."""
 
-    def __init__(self, arguments: tuple, changed: frozenset[int] = frozenset()):
-        """changed: the leaves that are structs which the kernel changes."""
+    def __init__(self, arguments: tuple, changed: frozenset[int] = frozenset(), tables: frozenset[int] = frozenset()):
+        """changed: the leaves that are structs which the kernel changes. tables: the arguments that may be lists of
+        arrays whose addresses the kernel finds in memory."""
         self.changed, self._leaves = changed, 0
+        self.joined: list[tuple[np.ndarray, list[np.ndarray]]] = []
+        """Arrays that are put together for the launch, and what they were."""
         self.roots: list[Any] = []
         self.numbers: list[Any] = []
         self._known: dict[int, int] = {}
-        self.arguments = tuple(self.one(a) for a in arguments)
+        self._memories: dict[tuple[int, int, np.dtype], int] = {}       # of NumPy: (address, bytes, dtype)
+        self.arguments = tuple(self.rows(a) if k in tables and isinstance(a, (tuple, list)) else self.one(a)
+                               for k, a in enumerate(arguments))
         self.refuse_overlap()
 
     def one(self, x: Any) -> Any:
@@ -133,6 +139,34 @@ class Described:
             return _Known(np.void, (x.dtype, x.tobytes()), x)
         raise KernelArgumentError(f"A {type(x).__name__} is no argument for a kernel: it takes arrays and numbers.")
 
+    def rows(self, items: Sequence[Any]) -> Any:
+        """A list of arrays: parts of one memory, so that a program has one argument for however many."""
+        inner = Described(tuple(items)) if all(isinstance(x, np.ndarray) for x in items) else None
+        if inner is None or len(inner.roots) < 2 or len({r.dtype for r in inner.roots}) > 1:
+            return self.one(items)
+        joined = np.concatenate([r.reshape(-1) for r in inner.roots])
+        self.joined.append((joined, inner.roots))
+        place, starts = self.root(joined), np.cumsum([0, *(r.nbytes for r in inner.roots)])
+        found = []
+        for x, view in zip(items, inner.arguments, strict=True):
+            inside = view.offset if isinstance(view, _View) else 0
+            found.append(_View(place, int(starts[view.root]) + inside, x.shape, x.strides, x.dtype, x.flags.writeable))
+        return _Tuple(tuple(found), tuple)
+
+    def give_back(self, name: str) -> None:
+        """Write what a launch changed in arrays that were put together into those that they were.
+
+        Raises `ConstantWriteError` for those that are not to be written."""
+        for joined, roots in self.joined:
+            at = 0
+            for root in roots:
+                new, at = joined[at:at + root.size].reshape(root.shape), at + root.size
+                if new.tobytes() == root.tobytes():
+                    continue
+                if not root.flags.writeable:
+                    raise ConstantWriteError(f"an array in a list that the kernel '{name}' writes into")
+                root[...] = new
+
     def root(self, x: Any) -> int:
         place = self._known.setdefault(id(x), len(self.roots))
         if place == len(self.roots):
@@ -142,17 +176,15 @@ class Described:
     def array(self, x: np.ndarray) -> Any:
         owner = _owner(x)
         memory = _memory(owner)
-        for place, known in enumerate(self.roots):
-            if isinstance(known, np.ndarray) and known.ctypes.data == memory.ctypes.data \
-                    and known.nbytes == memory.nbytes and known.dtype == memory.dtype:
-                memory, found = known, place
-                break
-        else:
-            found = self.root(memory)
+        start = memory.__array_interface__["data"][0]
+        found = self._memories.get((start, memory.nbytes, memory.dtype), -1)
+        if found < 0:
+            found = self._memories[start, memory.nbytes, memory.dtype] = self.root(memory)
+        memory = self.roots[found]
+        offset = x.__array_interface__["data"][0] - start
         if x.dtype == memory.dtype and x.shape == memory.shape and x.strides == memory.strides \
-                and x.ctypes.data == memory.ctypes.data and x.flags.writeable == memory.flags.writeable:
+                and not offset and x.flags.writeable == memory.flags.writeable:
             return _Whole(found)
-        offset = x.__array_interface__["data"][0] - memory.__array_interface__["data"][0]
         return _View(found, offset, x.shape, x.strides, x.dtype, x.flags.writeable)
 
     def device_array(self, x: DeviceArray) -> Any:
@@ -191,13 +223,17 @@ class Described:
         self.arguments = tuple(given)
 
     def refuse_overlap(self) -> None:
-        arrays = [r for r in self.roots if isinstance(r, np.ndarray)]
-        for i, first in enumerate(arrays):
-            for second in arrays[i + 1:]:
-                if np.may_share_memory(first, second):
-                    raise UnsupportedError("Two arguments of the kernel lie in one memory that NumPy does not know "
-                                           "as one array.", hint="Make both views of one array.",
-                                           code="kernel-arguments-alias")
+        joined = {id(one) for one, _ in self.joined}
+        arrays = [r for r in self.roots if isinstance(r, np.ndarray) and id(r) not in joined]
+        arrays += [root for _, roots in self.joined for root in roots]
+        end = 0
+        for low, high in sorted(np.lib.array_utils.byte_bounds(a) for a in arrays if a.size):
+            if low < end:
+                hint = "Pass a copy of an array that is in a list and an argument beside it." if joined else \
+                    "Make both views of one array."
+                raise UnsupportedError("Two arguments of the kernel lie in one memory that NumPy does not know as one "
+                                       "array.", hint=hint, code="kernel-arguments-alias")
+            end = max(end, high)
 
 
 def _owner(x: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ def _bound(way_in: WayIn, how: launch.Launch, arguments: tuple, look: Callable[[
     if not is_tracing():
         try:
             with building(), tracing(CompileOptions(target=target)) as session:
-                return _bound(way_in, how, _traced(session, arguments, changed), look)
+                return _bound(way_in, how, _traced(session, arguments, changed, way_in), look)
         except StructChanged as found:
             return _bound(way_in, how, arguments, look, target, changed | found.places)
     binding = launch.bound(way_in, how, arguments)
@@ -46,9 +46,9 @@ def _bound(way_in: WayIn, how: launch.Launch, arguments: tuple, look: Callable[[
     return look(binding)
 
 
-def _traced(session: Trace, arguments: tuple, changed: frozenset[int]) -> tuple:
+def _traced(session: Trace, arguments: tuple, changed: frozenset[int], way_in: WayIn) -> tuple:
     """The arguments as a compiled launch has them: memories and floating-point numbers are run-time values."""
-    described = Described(arguments, changed)
+    described = Described(arguments, changed, getattr(way_in, "pointer_tables", frozenset()))
     roots = tuple(Tensor.of_value(session.add_argument(tuple(r.shape), np.dtype(r.dtype))) for r in described.roots)
     numbers = tuple(Tensor.of_value(session.add_argument((), np.asarray(n).dtype), PYTHON if type(n) in (float, complex)
                                     else SCALAR) for n in described.numbers)

@@ -20,7 +20,8 @@ from reactant.kernels.form.record import Dim3, KernelRecord
 from reactant.kernels.launch import dispatch
 from reactant.kernels.launch.arguments import structs
 from reactant.kernels.launch.building import WayIn, build, changed_structs
-from reactant.kernels.launch.memory import Binding, Memory, StructChanged, bind
+from reactant.kernels.launch.memories import Memory
+from reactant.kernels.launch.memory import Binding, StructChanged, bind
 from reactant.support.records import dataclass
 from reactant.support.session import SESSION
 
@@ -77,7 +78,8 @@ def bound(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Binding:
     """The arguments of a launch. To Numba structs are memory, which kernels may change; where they don't, the numbers
     in it are better known."""
     names = parameter_names(way_in)
-    binding = bind(given, names)
+    tables = getattr(way_in, "pointer_tables", frozenset())
+    binding = bind(given, names, tables=tables)
     if way_in.frontend != "numba" or not structs(binding.arguments):
         return binding
     key = (way_in, launch, binding.arguments, binding.buffers(), tuple(binding.scalars))
@@ -85,7 +87,7 @@ def bound(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Binding:
     if changed is None:
         changed = _changed.setdefault(key, changed_structs(way_in, *key[2:], launch.grid, launch.block,
                                                            launch.dynamic_shared))
-    return bind(given, names, changed) if changed else binding
+    return bind(given, names, changed, tables) if changed else binding
 
 
 _changed: dict[tuple, frozenset[int]] = {}

@@ -16,13 +16,12 @@ from jaxlib.mlir import ir
 from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.layouts import row_major_strides
 from reactant.frontends.arrays.records import Records
-from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.storage_aliasing import roots_of
 from reactant.frontends.arrays.tensor import ARRAY, PYTHON, Tensor, is_tensor, wrap
 from reactant.frontends.arrays.view_steps import DynamicSliceStep, Step
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
-from reactant.kernels.form.record import Buffer, Field, Scalar
+from reactant.ir.types import dtype_of
+from reactant.kernels.form.record import Buffer, Scalar
 from reactant.kernels.launch.arguments import (
     Argument,
     ArrayArgument,
@@ -30,148 +29,12 @@ from reactant.kernels.launch.arguments import (
     KernelArgumentError,
     NumberArgument,
     RecordArgument,
+    RowsArgument,
     TupleArgument,
-    plain,
 )
-from reactant.kernels.launch.rows import as_pieces, fields_of, taken
+from reactant.kernels.launch.memories import Memory, RecordMemory, members, to_plain
+from reactant.kernels.launch.pointer_rows import JoinedMemory, TableMemory, joined, table_of
 from reactant.support.records import dataclass
-
-
-@dataclass
-class Memory:
-    """One piece of memory: a storage, or the window of it that a run-time slice shows.
-
-    order: the storage's dimensions from the outermost in memory. writeable: some array argument may be written.
-    """
-
-    tensor: Tensor
-    name: str
-    order: tuple[int, ...]
-    shape: tuple[int, ...]
-    dtype: np.dtype
-    gaps: bool = False
-    writeable: bool = True
-
-    @property
-    def storage(self) -> Storage:
-        return self.tensor.storage
-
-    @property
-    def storages(self) -> list[Storage]:
-        return [self.tensor.storage]
-
-    def require_writeable(self) -> None:
-        self.tensor.require_writeable()
-
-    def buffer(self) -> Buffer:
-        """The record's parameter for this memory."""
-        dtype, count = plain(self.dtype)
-        return Buffer(self.name, dtype, (*self.shape, count) if count > 1 else self.shape)
-
-    def read(self) -> ir.Value:
-        """The content as the buffer has it."""
-        value = self.tensor.value()
-        if self.order != tuple(range(len(self.order))):
-            value = ops.transpose(value, self.order)
-        return to_plain(value)
-
-    def write(self, value: ir.Value) -> None:
-        """Replace the content by what the kernel left in the buffer."""
-        value = from_plain(value, self.dtype)
-        if self.order != tuple(range(len(self.order))):
-            value = ops.transpose(value, [int(i) for i in np.argsort(self.order)])
-        self.tensor.assign(value)
-
-
-@dataclass
-class RecordMemory:
-    """The memory that the fields of a structured array make up together: rows of pieces, the last dimension."""
-
-    records: Records
-    name: str
-    writeable: bool = True
-    gaps = False
-
-    @property
-    def members(self) -> list[tuple[Field, Tensor]]:
-        """The numbers of a row, and their arrays."""
-        return _members(self.records)
-
-    @property
-    def storages(self) -> list[Storage]:
-        return [tensor.storage for _, tensor in self.members]
-
-    def require_writeable(self) -> None:
-        for _, tensor in self.members:
-            tensor.require_writeable()
-
-    def buffer(self) -> Buffer:
-        unit, count = plain(self.records.dtype)
-        return Buffer(self.name, unit, (*self.records.shape, count), fields=fields_of(self.records.dtype))
-
-    def read(self) -> ir.Value:
-        unit, count = plain(self.records.dtype)
-        outer, columns, at = self.records.shape, [], 0
-
-        def pad(until: int) -> None:
-            if until > at:
-                columns.append(ops.constant(np.zeros((*outer, (until - at) // unit.itemsize), unit)))
-        for member, tensor in self.members:
-            pad(member.offset)
-            columns.append(as_pieces(to_plain(tensor.value()), unit, outer))
-            at = member.offset + member.dtype.itemsize * member.count
-        pad(self.records.itemsize)
-        return columns[0] if len(columns) == 1 else ops.concatenate(columns, len(outer))
-
-    def write(self, value: ir.Value) -> None:
-        unit, _ = plain(self.records.dtype)
-        for member, tensor in self.members:
-            one, parts = plain(member.dtype)
-            new = taken(value, unit, member.offset, one, parts * member.count)
-            shape = (*shape_of(tensor.value()), 2) if member.dtype.kind == "c" else shape_of(tensor.value())
-            tensor.assign(from_plain(ops.reshape(new, shape), member.dtype))
-
-
-def _members(records: Records, offset: int = 0) -> list[tuple[Field, Tensor]]:
-    found: list[tuple[Field, Tensor]] = []
-    for name in records.dtype.names or ():
-        kind, place = (records.dtype.fields or {})[name][:2]
-        held = records.field(name)
-        if isinstance(held, Records):
-            if kind.shape:
-                raise UnsupportedError(f"The field '{name}' is an array of structs in a struct, which kernels in "
-                                       "compiled functions do not take.", hint="Launch the kernel alone.",
-                                       code="kernel-memory-access")
-            found += _members(held, offset + place)
-        else:
-            found.append((Field(name, offset + place, kind.base, int(np.prod(kind.shape, dtype=np.int64))),
-                          wrap(held)))
-    return sorted(found, key=lambda pair: pair[0].offset)
-
-
-def to_plain(value: ir.Value) -> ir.Value:
-    """A tensor in the dtypes of records: no booleans, no unsigned integers, no complex numbers."""
-    dtype = dtype_of(value)
-    target, count = plain(dtype)
-    if dtype.kind == "b":
-        return ops.convert(value, target)
-    if count == 2:
-        shape = (*shape_of(value), 1)
-        return ops.concatenate([ops.reshape(ops.real(value), shape), ops.reshape(ops.imag(value), shape)],
-                               len(shape) - 1)
-    return value if dtype == target else ops.bitcast_convert(value, target)
-
-
-def from_plain(value: ir.Value, dtype: np.dtype) -> ir.Value:
-    """The inverse of `to_plain`."""
-    if dtype.kind == "b":
-        return ops.compare(value, ops.splat(0, value), "NE")
-    if dtype.kind == "c":
-        shape = shape_of(value)
-        parts = [ops.reshape(ops.slice(value, [0] * (len(shape) - 1) + [i], [*shape[:-1], i + 1], [1] * len(shape)),
-                             shape[:-1]) for i in (0, 1)]
-        return ops.complex(*parts)
-    return value if dtype_of(value) == dtype else ops.bitcast_convert(value, dtype)
 
 
 @dataclass(frozen=True)
@@ -201,7 +64,7 @@ class Binding:
     """The arguments of one launch: descriptions for the compiler, memories and run-time numbers for the program."""
 
     arguments: tuple[Argument, ...] = ()
-    memories: list[Memory | RecordMemory] = field(default_factory=list)
+    memories: list[Memory | RecordMemory | JoinedMemory | TableMemory] = field(default_factory=list)
     scalars: list[Scalar] = field(default_factory=list)
     values: list[ir.Value] = field(default_factory=list)
 
@@ -227,15 +90,18 @@ class StructChanged(Exception):
 _PYTHON = {bool: np.bool_, int: np.int64, float: np.float64, complex: np.complex128}
 
 
-def bind(given: Sequence[Any], names: Sequence[str], changed: frozenset[int] = frozenset()) -> Binding:
-    """Describe the arguments of a launch; `changed`: the leaves that are structs the kernel gets by address.
+def bind(given: Sequence[Any], names: Sequence[str], changed: frozenset[int] = frozenset(),
+         tables: frozenset[int] = frozenset()) -> Binding:
+    """Describe the arguments of a launch; `changed`: the leaves that are structs the kernel gets by address. tables:
+    the arguments that are lists of arrays the kernel finds by addresses in memory.
 
     Raises `KernelArgumentError` for what no kernel takes, `UnsupportedError` for arrays whose memory cannot be told,
     `StructChanged` where structs that change are no part of a traced array.
     """
     binder = _Binder(_dynamic_storages(given), changed)
-    binder.binding.arguments = tuple(binder.bound(x, names[i] if i < len(names) else f"argument{i}")
-                                     for i, x in enumerate(given))
+    called = [names[i] if i < len(names) else f"argument{i}" for i in range(len(given))]
+    binder.binding.arguments = tuple(binder.rows(x, name) if i in tables else binder.bound(x, name)
+                                     for i, (x, name) in enumerate(zip(given, called, strict=True)))
     binder.refuse_overlap()
     return binder.binding
 
@@ -298,6 +164,33 @@ class _Binder:
         tensor = wrap(x)
         return self.array(tensor, name) if tensor.kind == ARRAY else self.number(tensor, name)
 
+    def rows(self, x: Any, name: str) -> Argument:
+        """Arrays, or the rows of one, whose addresses the kernel finds in memory."""
+        inner = _Binder(self.shared, frozenset())
+        items = list(x) if isinstance(x, (tuple, list)) and not is_tensor(x) else None
+        if items is None:
+            whole = wrap(x) if isinstance(x, np.ndarray) or is_tensor(x) else None
+            if whole is None or whole.ndim < 2 or not len(whole):
+                return self.bound(x, name)
+            of = inner.array(whole, name)
+            found = [replace(of, offset=of.offset + i * of.strides[0], shape=of.shape[1:], strides=of.strides[1:])
+                     for i in range(of.shape[0])]
+        elif not all(isinstance(i, np.ndarray) or is_tensor(i) and wrap(i).kind == ARRAY for i in items) or not items:
+            return self.bound(x, name)
+        else:
+            found = [inner.array(wrap(item), f"{name}.{i}") for i, item in enumerate(items)]
+        inner.refuse_overlap()
+        if inner.binding.scalars or any(r.gaps or not r.contiguous for r in found):
+            raise UnsupportedError(f"An array in the list '{name}' is not contiguous in memory, or a part of one that "
+                                   f"only run-time values decide.", code="kernel-argument",
+                                   hint=f"Give copies: [np.ascontiguousarray(x) for x in {name}].")
+        parts = [m for m in inner.binding.memories if isinstance(m, Memory)]
+        memory = joined(parts, self._unique(name))
+        self.binding.memories.append(memory)
+        table = table_of(parts, found, memory.name, self._unique(f"{name}.rows"))
+        self.binding.memories.append(table)
+        return RowsArgument(len(self.binding.memories) - 1, tuple(found))
+
     def records(self, x: Records, name: str) -> ArrayArgument:
         """A structured array: a view of the memory of the whole one."""
         whole = x.whole
@@ -341,7 +234,7 @@ class _Binder:
     def struct(self, x: Records, name: str) -> Argument:
         """An element of a structured array, by value."""
         found: list[tuple[int, NumberArgument]] = []
-        for member, tensor in _members(x):
+        for member, tensor in members(x):
             for k in range(member.count):
                 one = tensor if not tensor.shape else tensor.reshape(-1)[k]
                 number = self.bound(one, f"{name}.{member.name}")

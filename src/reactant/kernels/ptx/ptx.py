@@ -50,6 +50,10 @@ def compile_kernel(record: KernelRecord) -> PtxKernel:
     Raises `UnsupportedError`, with the kernel's line, for what a launch from XLA cannot be: barriers of the whole grid
     (over several blocks), functions that have no code for GPUs, more shared memory than there is.
     """
+    if any(b.table is not None for b in record.buffers):
+        raise UnsupportedError(f"The kernel '{record.name}' takes a list of arrays, which on a GPU it does only as a "
+                               f"tensor program.", hint="Let it take one array and compute the index of a row.",
+                               code="kernel-argument")
     with cleanup.LOCK:
         return _compiled(record)
 

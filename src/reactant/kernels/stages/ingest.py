@@ -90,6 +90,8 @@ class Ingest(IngestWriter):
                               f"{', '.join(map(str, parameter.shape))}>")
             if not parameter.written:
                 attributes.append("reactant.constant")
+            if parameter.table is not None:
+                attributes.append(f'reactant.table = "{parameter.table}"')
             if parameter.fields:
                 members = (f'"{f.name}:{f.offset}:{np.dtype(f.dtype).name}:{f.count}"' for f in parameter.fields)
                 attributes.append(f"reactant.fields = [{', '.join(members)}]")

@@ -37,7 +37,7 @@ from reactant.kernels.form.rebuild import (
     reverse_postorder,
     terminator_of,
 )
-from reactant.kernels.stages import atomics
+from reactant.kernels.stages import atomics, tables
 from reactant.kernels.stages.addresses import ADDRESS_BITS, UNROLLED, Address
 from reactant.kernels.stages.ingest_values import signed
 from reactant.kernels.stages.members import Members
@@ -390,6 +390,10 @@ class Pointers(Builder):
     def at_llvm_load(self, op: ir.Operation) -> None:
         kind = op.results[0].type
         if is_pointer(op.results[0]):
+            table = tables.table_of(self, op)
+            if table is not None:
+                self.addresses[op.results[0]] = tables.row(self, op, *table)
+                return
             value = self.through(self.address(op.operands[0]), lambda number, index: [
                 self.loaded(number, index, self.i64)], [self.i64], op)[0]
             self.addresses[op.results[0]] = self.address_of_integer(value, self.choices(op.results[0]))

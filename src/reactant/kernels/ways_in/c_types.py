@@ -15,6 +15,7 @@ from reactant.kernels.launch.arguments import (
     NumberArgument,
     Operands,
     RecordArgument,
+    RowsArgument,
     TupleArgument,
     constant_text,
 )
@@ -57,9 +58,11 @@ def pointer(argument: Argument, wanted: CType, operands: Operands, where: str) -
     """A pointer to the first element of an array of the right dtype."""
     if isinstance(argument, NumberArgument) and argument.scalar is None and argument.python and argument.value == 0:
         return "ptr null"
+    target = wanted.target
+    if target is not None and target.kind == "pointer":
+        return pointer_table(argument, target, operands, f"{where} is {wanted}")
     if not isinstance(argument, ArrayArgument):
         raise KernelArgumentError(f"{where} is a pointer ({wanted}): it takes an array, {described(argument)} given.")
-    target = wanted.target
     if target is not None and not fits(argument.dtype, target):
         expected = target.dtype if target.kind == "number" else target.structured() or target
         raise KernelArgumentError(f"{where} is {wanted}, the array has dtype {argument.dtype}.",
@@ -69,6 +72,21 @@ def pointer(argument: Argument, wanted: CType, operands: Operands, where: str) -
                                   hint="Pass np.ascontiguousarray(x), or slice the array inside the compiled "
                                        "function.")
     return f"ptr {operands.pointer(argument)}"
+
+
+def pointer_table(argument: Argument, row: CType, operands: Operands, where: str) -> str:
+    """A pointer to the addresses of arrays."""
+    if row.target is not None and row.target.kind == "pointer":
+        raise KernelArgumentError(f"{where}: rows of rows cannot be given.",
+                                  hint="Let the kernel take one array, or rows of numbers, and compute the index.")
+    if not isinstance(argument, RowsArgument):
+        raise KernelArgumentError(f"{where}: it takes rows, {described(argument)} given.",
+                                  hint="Pass a list of arrays of one dtype, or an array of two or more dimensions.")
+    for k, one in enumerate(argument.rows):
+        if row.target is not None and not fits(one.dtype, row.target):
+            raise KernelArgumentError(f"{where}, the array {k} of the list has dtype {one.dtype}.",
+                                      hint=f"Pass arrays of {row.target.dtype or row.target}.")
+    return f"ptr {operands.table(argument)}"
 
 
 def fits(dtype: np.dtype, target: CType) -> bool:
@@ -215,4 +233,6 @@ def described(argument: Argument) -> str:
         return f"an array {argument.dtype}{list(argument.shape)}"
     if isinstance(argument, NumberArgument):
         return f"a {argument.dtype} number" if argument.value is None else f"{argument.value!r}"
+    if isinstance(argument, RowsArgument):
+        return f"a list of {len(argument.rows)} arrays"
     return "a tuple" if isinstance(argument, TupleArgument) else "a record"

@@ -187,6 +187,12 @@ class SourceKernel(Told):
             operands.wrapper.variables[variable.symbol] = operands.pointer(argument)
         return (self.module.text,)
 
+    @property
+    def pointer_tables(self) -> frozenset[int]:
+        """The parameters that are pointers to pointers."""
+        return frozenset(k for k, t in enumerate(self.function.parameters)
+                         if t.kind == "pointer" and t.target is not None and t.target.kind == "pointer")
+
     def takes_integer(self, place: int, value: int) -> bool:
         """Whether a parameter is a number that holds this one."""
         wanted = self.function.parameters[place] if place < len(self.function.parameters) else None
