@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 import reactant
 
+pytest.importorskip("ziglang", reason="needs ziglang")
+
 SOURCE = r"""
 struct pair { float re, im; };
 extern "C" {

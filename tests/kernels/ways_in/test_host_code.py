@@ -6,6 +6,8 @@ import pytest
 import reactant
 from tests.kernels.ways_in.host_sources import REFUSED, SOURCES
 
+pytest.importorskip("ziglang", reason="needs ziglang")
+
 QUICK = {"cublas", "template_launcher", "namespaces", "raw_strings", "no_includes", "spaced_launches"}
 QUICK_REFUSED = {"device_error", "device_needs_blanked_template"}
 

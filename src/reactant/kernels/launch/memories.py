@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 from jaxlib.mlir import ir
 
-from reactant.errors import UnsupportedError
 from reactant.frontends.arrays.records import Records
 from reactant.frontends.arrays.storage import Storage
 from reactant.frontends.arrays.tensor import Tensor, wrap
@@ -112,19 +111,20 @@ class RecordMemory:
 
 
 def members(records: Records, offset: int = 0) -> list[tuple[Field, Tensor]]:
+    """The numbers of a row, those of structs in it included, in their order in memory, and their arrays."""
     found: list[tuple[Field, Tensor]] = []
     for name in records.dtype.names or ():
         kind, place = (records.dtype.fields or {})[name][:2]
         held = records.field(name)
-        if isinstance(held, Records):
-            if kind.shape:
-                raise UnsupportedError(f"The field '{name}' is an array of structs in a struct, which kernels in "
-                                       "compiled functions do not take.", hint="Launch the kernel alone.",
-                                       code="kernel-memory-access")
-            found += members(held, offset + place)
-        else:
+        if not isinstance(held, Records):
             found.append((Field(name, offset + place, kind.base, int(np.prod(kind.shape, dtype=np.int64))),
                           wrap(held)))
+        elif not kind.shape:
+            found += members(held, offset + place)
+        else:
+            for number, index in enumerate(np.ndindex(kind.shape)):
+                one = held[(*[slice(None)] * len(records.shape), *index)]
+                found += members(one, offset + place + number * kind.base.itemsize)
     return sorted(found, key=lambda pair: pair[0].offset)
 
 
