@@ -89,12 +89,12 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
 
 
 def _run(way_in: WayIn, how: Launch, described: Described) -> Any:
-    integers = described.integers()
+    integers = described.integers(way_in.takes_integer)
     if not integers or how.check or how.lower == "tensor" or dispatch.place_of() != "cpu" or described.is_spread():
         return _compiled_for(way_in, how, described)(tuple(described.roots), tuple(described.numbers))
-    changing = CHANGING.setdefault((way_in, how, described.without_integers(), _types(described)), Changing())
+    changing = CHANGING.setdefault((way_in, how, described.without(integers), _types(described)), Changing())
     places = changing.at_run_time(integers)
-    if places and all(way_in.takes_integer(k, integers[k]) for k in places):
+    if places:
         known = described.arguments, list(described.numbers)
         described.at_run_time(places)
         try:

@@ -166,3 +166,67 @@ def test_what_cannot_be_told_at_run_time_says_why(monkeypatch):
         MODULE.moved[1, 64](a, out, 31, by)
         np.testing.assert_array_equal(out[:31], a[by:by + 31])
     assert "compiled anew for each value of by: no such code" in MODULE.moved[1, 64].explain(a, out, 31, 4)
+
+
+STRUCTS = reactant.cuda.load(r"""
+struct Span { int n; float by; long long more; };
+struct Pair { Span parts[2]; unsigned char flag; };
+extern "C" __global__ void raised(float *x, Span s) { if (threadIdx.x < s.n) x[threadIdx.x] += s.by + s.more; }
+extern "C" __global__ void nested(float *x, Pair p) {
+    if (threadIdx.x < p.parts[1].n) x[threadIdx.x] += p.parts[0].by + p.flag;
+}
+extern "C" __global__ void kinds(int *x, int a, long long b, unsigned c, bool d, short e, unsigned char f,
+                                 unsigned long long g) {
+    x[threadIdx.x] = a + (int)b + (int)(c % 1000u) + d + e + f + (int)(g >> 60) + threadIdx.x;
+}
+""")
+SPAN = np.dtype([("n", "i4"), ("by", "f4"), ("more", "i8")], align=True)
+PAIR = np.dtype([("parts", SPAN, (2,)), ("flag", "u1")], align=True)
+
+
+def pair_of(t):
+    made = np.zeros((), PAIR)
+    made["parts"]["n"][1], made["parts"]["by"][0], made["flag"] = t, t, t
+    return made[()]
+
+
+@pytest.mark.parametrize("struct", [lambda t: (t, 0.5 * t, -t), lambda t: np.array((t, 0.5 * t, -t), SPAN)[()], pair_of],
+                         ids=["tuple", "record", "nested"])
+def test_structs_that_change(lowered, struct):
+    x, wanted = np.zeros(8, np.float32), np.zeros(8, np.float32)
+    for t in range(7):
+        kernel = STRUCTS.raised if struct is not pair_of else STRUCTS.nested
+        kernel[1, 8](x, struct(t))
+        wanted[:t] += -0.5 * t if struct is not pair_of else 2 * t
+        np.testing.assert_array_equal(x, wanted)
+    assert len(lowered) == 3
+
+
+def test_kinds_of_integers(lowered):
+    x = np.zeros(8, np.int32)
+    for make in (int, None):
+        for t in range(6):
+            given = [-5 * t, -2**40 + t, 2**32 - 1 - t, True, -300 * t, 255 - t, 2**64 - 1 - t]
+            if make is None:
+                dtypes = (np.int32, np.int64, np.uint32, np.bool_, np.int16, np.uint8, np.uint64)
+                given = [d(v) for d, v in zip(dtypes, given, strict=True)]
+            STRUCTS.kinds[1, 8](x, *given)
+            assert x.tolist() == [-5 * t + t + (2**32 - 1 - t) % 1000 + 1 - 300 * t + 255 - t + 15 + i for i in range(8)]
+    assert len(lowered) == 6
+
+
+def test_integers_of_loops_in_compiled_functions(lowered):
+    @reactant.jit
+    def sort(a):
+        k = 2
+        while k <= a.size:
+            j = k // 2
+            while j > 0:
+                MODULE.exchange[a.size // 64, 64](a, j, k)
+                j //= 2
+            k *= 2
+        return a
+    a = np.random.default_rng(0).random(128).astype(np.float32)
+    wanted = np.sort(a)
+    np.testing.assert_array_equal(sort(a), wanted)
+    assert len(lowered) <= 12

@@ -48,9 +48,9 @@ class WayIn(Protocol):
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call of the kernel for these arguments; returns its LLVM modules."""
 
-    def takes_integer(self, place: int, value: int) -> bool:
-        """Whether an argument may be this integer where it is known only at run time: what a constant would be refused
-        for."""
+    def takes_integer(self, path: tuple[int, ...], value: int | None) -> bool:
+        """Whether an argument, or an item of a tuple (`path`), may be this integer where it is known only at run time:
+        what a constant would be refused for. None: a record."""
 
 
 def require_launchable(name: str, grid: Dim3, block: Dim3, dynamic_shared: int) -> None:

@@ -1,4 +1,4 @@
-"""Integers that change from launch to launch: from the third value on, one program serves all.
+"""Integers, and structs of numbers, that change from launch to launch: from the third value on, one program serves all.
 
 An integer that a launch gets is a constant of what is compiled for it: sizes, strides and conditions become simpler. A
 host loop that launches a kernel with other integers every time would compile every time, though. So the values of each
@@ -22,11 +22,11 @@ MOST = 2
 class Changing:
     """The integers of launches that are equal otherwise: the values of each argument that has some."""
 
-    values: dict[int, set[int]] = field(default_factory=dict)
+    values: dict[tuple[int, ...], set[int]] = field(default_factory=dict)
     refused: str = ""
     """Why they have to be constants."""
 
-    def at_run_time(self, integers: Mapping[int, int]) -> frozenset[int]:
+    def at_run_time(self, integers: Mapping[tuple[int, ...], int]) -> frozenset[tuple[int, ...]]:
         """The arguments whose integers the program shall get: all that change, once one has had too many values."""
         for place, value in integers.items():
             seen = self.values.setdefault(place, set())
@@ -47,8 +47,8 @@ def told(way_in: Any) -> list[str]:
     for key, changing in CHANGING.items():
         if key[0] is way_in and max(map(len, changing.values.values()), default=0) > MOST:
             names = getattr(way_in, "names", ())
-            listed = ", ".join(str(names[k]) if k < len(names) else f"argument {k}"
-                               for k, seen in changing.values.items() if len(seen) > 1)
+            listed = ", ".join(".".join([str(names[k]) if k < len(names) else f"argument {k}", *map(str, inside)])
+                               for (k, *inside), seen in changing.values.items() if len(seen) > 1)
             said = f"compiled anew for each value of {listed}: {changing.refused}" if changing.refused else \
                 f"{listed} had more than {MOST} values in launches: one program serves all, its accesses checked"
             lines[said] = None

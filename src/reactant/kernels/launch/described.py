@@ -5,7 +5,7 @@ under which a launch is compiled.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -14,8 +14,8 @@ import numpy as np
 
 from reactant.errors import ConstantWriteError, UnsupportedError
 from reactant.frontends.arrays.tensor import PYTHON, SCALAR, Tensor
-from reactant.kernels.launch.arguments import KernelArgumentError, plain
-from reactant.kernels.launch.memory import Reference, StridedStep
+from reactant.kernels.launch.arguments import KernelArgumentError, members_of, plain
+from reactant.kernels.launch.memory import ByValue, Reference, StridedStep
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.meshes import spread
 from reactant.support.records import dataclass
@@ -82,6 +82,17 @@ class Integer:
 
 
 @dataclass(frozen=True)
+class _Record:
+    """A struct by value that changes from launch to launch: (offset, place) of its numbers."""
+
+    dtype: np.dtype
+    held: tuple[tuple[int, int], ...]
+
+    def of(self, roots: tuple, numbers: tuple) -> Any:
+        return ByValue(self.dtype, tuple((at, Tensor.of_value(numbers[k].value(), SCALAR)) for at, k in self.held))
+
+
+@dataclass(frozen=True)
 class _Struct:
     """A struct that the kernel writes into."""
 
@@ -99,6 +110,22 @@ class _Tuple:
     def of(self, roots: tuple, numbers: tuple) -> Any:
         items = tuple(i.of(roots, numbers) for i in self.items)
         return items if self.kind is tuple else self.kind(*items)
+
+
+Path = tuple[int, ...]
+"""Which argument, and which item of a tuple."""
+
+
+def _known(a: Any, path: Path) -> Iterator[tuple[Path, _Known]]:
+    """The integers of an argument that are known, and the records of numbers."""
+    if isinstance(a, _Tuple):
+        for k, item in enumerate(a.items):
+            yield from _known(item, (*path, k))
+    elif isinstance(a, _Known) and a.kind is np.void:
+        if a.content[0].names and all(m.dtype.kind in "iuf" and m.dtype.isnative for m in members_of(a.content[0])):
+            yield path, a
+    elif isinstance(a, _Known) and issubclass(a.kind, (int, np.integer)) and a.kind is not bool:
+        yield path, a
 
 
 class Described:
@@ -199,28 +226,46 @@ class Described:
         return _View(found, layout.offset * step, layout.shape, tuple(s * step for s in layout.strides), x.dtype,
                      writeable)
 
-    def integers(self) -> dict[int, int]:
-        """The arguments that are integers which are known."""
-        return {k: a.content for k, a in enumerate(self.arguments)
-                if isinstance(a, _Known) and issubclass(a.kind, (int, np.integer)) and a.kind is not bool}
+    def integers(self, taken: Callable[[Path, int | None], bool]) -> dict[Path, int]:
+        """The integers that are known, those in tuples too, and the records, as numbers of their content, where `taken`
+        says that the kernel takes them (None: a record) from the program."""
+        known = (found for k, a in enumerate(self.arguments) for found in _known(a, (k,)))
+        return {path: hash(one.content) if one.kind is np.void else one.content for path, one in known
+                if taken(path, None if one.kind is np.void else one.content)}
 
     def is_spread(self) -> bool:
         """Whether a memory is on several devices."""
         return any(spread(root.buffer if isinstance(root, DeviceArray) else root) is not None
                    for root in self.roots if isinstance(root, (DeviceArray, jax.Array)))
 
-    def without_integers(self) -> tuple:
+    def without(self, integers: Container[Path]) -> tuple:
         """The arguments without the values of these: equal for launches that differ in them alone."""
-        places = self.integers()
-        return tuple(a.kind if k in places else a for k, a in enumerate(self.arguments))
+        def kept(a: Any, path: Path) -> Any:
+            if isinstance(a, _Tuple):
+                return (a.kind, *(kept(i, (*path, k)) for k, i in enumerate(a.items)))
+            if path not in integers:
+                return a
+            return (np.void, a.content[0]) if a.kind is np.void else a.kind
+        return tuple(kept(a, (k,)) for k, a in enumerate(self.arguments))
 
-    def at_run_time(self, places: frozenset[int]) -> None:
-        """Let the program get these integers."""
-        given = list(self.arguments)
-        for k in places:
-            given[k] = Integer(given[k].kind, len(self.numbers))
-            self.numbers.append(np.asarray(given[k].kind(self.arguments[k].content)))
-        self.arguments = tuple(given)
+    def at_run_time(self, places: frozenset[Path]) -> None:
+        """Let the program get these integers, and all the numbers of these records."""
+        def given(a: Any, path: Path) -> Any:
+            if isinstance(a, _Tuple):
+                return _Tuple(tuple(given(i, (*path, k)) for k, i in enumerate(a.items)), a.kind)
+            if path not in places:
+                return a
+            if a.kind is not np.void:
+                self.numbers.append(np.asarray(a.kind(a.content)))
+                return Integer(a.kind, len(self.numbers) - 1)
+            dtype, content = a.content
+            held = []
+            for member in members_of(dtype):
+                for i, number in enumerate(np.frombuffer(content, member.dtype, member.count, member.offset)):
+                    held.append((member.offset + i * member.dtype.itemsize, len(self.numbers)))
+                    self.numbers.append(number)
+            return _Record(dtype, tuple(held))
+        self.arguments = tuple(given(a, (k,)) for k, a in enumerate(self.arguments))
 
     def refuse_overlap(self) -> None:
         joined = {id(one) for one, _ in self.joined}

@@ -79,6 +79,14 @@ class Reference:
     array: Tensor
 
 
+@dataclass
+class ByValue:
+    """A struct whose numbers are known only at run time: (offset, number)."""
+
+    dtype: np.dtype
+    numbers: tuple[tuple[int, Tensor], ...]
+
+
 class StructChanged(Exception):
     """A launch writes into structs that are known by value only: the leaves."""
 
@@ -149,6 +157,9 @@ class _Binder:
             return self.records(x, name) if x.shape else self.struct(x, name)
         if isinstance(x, np.void):
             return BytesArgument(x.dtype, x.tobytes())
+        if isinstance(x, ByValue):
+            held = ((at, self.number(number, f"{name}.{at}")) for at, number in x.numbers)
+            return RecordArgument(x.dtype, tuple((at, n) for at, n in held if isinstance(n, NumberArgument)))
         if getattr(type(x), "partial", False):
             raise KernelArgumentError(f"The argument '{name}' has a length that only run-time values decide.",
                                       hint=f"Pass a slice whose length is known ({name}[i:i + 8]), or the whole "

@@ -193,9 +193,14 @@ class SourceKernel(Told):
         return frozenset(k for k, t in enumerate(self.function.parameters)
                          if t.kind == "pointer" and t.target is not None and t.target.kind == "pointer")
 
-    def takes_integer(self, place: int, value: int) -> bool:
-        """Whether a parameter is a number that holds this one."""
-        wanted = self.function.parameters[place] if place < len(self.function.parameters) else None
+    def takes_integer(self, path: tuple[int, ...], value: int | None) -> bool:
+        """Whether a parameter, or a member of a struct, is a number that holds this one, or a struct for a record."""
+        wanted = self.function.parameters[path[0]] if path[0] < len(self.function.parameters) else None
+        for k in path[1:]:
+            within = wanted is not None and wanted.kind == "struct" and k < len(wanted.members)
+            wanted = wanted.members[k][2] if within and wanted is not None else None
+        if value is None:
+            return wanted is not None and wanted.kind == "struct"
         if wanted is None or wanted.kind != "number" or wanted.dtype is None:
             return False
         return wanted.dtype.kind not in "iu" or np.iinfo(wanted.dtype).min <= value <= np.iinfo(wanted.dtype).max

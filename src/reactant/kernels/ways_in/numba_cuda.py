@@ -61,9 +61,9 @@ class NumbaKernel(Told):
     def depends_on(self) -> tuple | None:
         return (self.dispatcher,)
 
-    def takes_integer(self, place: int, value: int) -> bool:
+    def takes_integer(self, path: tuple[int, ...], value: int | None) -> bool:
         """Whether Numba takes the integer for one of 64 bits."""
-        return -2**63 <= value < 2**63
+        return len(path) == 1 and value is not None and -2**63 <= value < 2**63
 
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call of the kernel; returns its LLVM modules. Raises Numba's own typing errors."""
