@@ -11,7 +11,8 @@ from reactant.kernels.form.form import span_of
 from reactant.kernels.form.record import Table
 
 if TYPE_CHECKING:
-    from reactant.kernels.stages.pointers import Address, Pointers
+    from reactant.kernels.stages.addresses import Address
+    from reactant.kernels.stages.pointers import Pointers
 
 
 def table_of(pointers: Pointers, op: ir.Operation) -> tuple[int, Table] | None:
