@@ -190,8 +190,11 @@ def pair_of(t):
     return made[()]
 
 
-@pytest.mark.parametrize("struct", [lambda t: (t, 0.5 * t, -t), lambda t: np.array((t, 0.5 * t, -t), SPAN)[()], pair_of],
-                         ids=["tuple", "record", "nested"])
+MAKE = {"tuple": lambda t: (t, 0.5 * t, -t), "record": lambda t: np.array((t, 0.5 * t, -t), SPAN)[()],
+        "nested": pair_of}
+
+
+@pytest.mark.parametrize("struct", MAKE.values(), ids=MAKE)
 def test_structs_that_change(lowered, struct):
     x, wanted = np.zeros(8, np.float32), np.zeros(8, np.float32)
     for t in range(7):
@@ -211,7 +214,8 @@ def test_kinds_of_integers(lowered):
                 dtypes = (np.int32, np.int64, np.uint32, np.bool_, np.int16, np.uint8, np.uint64)
                 given = [d(v) for d, v in zip(dtypes, given, strict=True)]
             STRUCTS.kinds[1, 8](x, *given)
-            assert x.tolist() == [-5 * t + t + (2**32 - 1 - t) % 1000 + 1 - 300 * t + 255 - t + 15 + i for i in range(8)]
+            wanted = -5 * t + t + (2**32 - 1 - t) % 1000 + 1 - 300 * t + 255 - t + 15
+            assert x.tolist() == [wanted + i for i in range(8)]
     assert len(lowered) == 6
 
 

@@ -1,6 +1,7 @@
 """Kernels that take `float **`: lists of arrays, and the rows of one."""
 import numpy as np
 import pytest
+
 import reactant
 
 pytest.importorskip("ziglang", reason="needs ziglang")

@@ -105,7 +105,7 @@ void run(float *x, dim3 grid, dim3 block) {
 }
 """, ("up", "twice<float>", "twice<double>")),
     "launch_in_a_macro": (UP + """
-#define LAUNCH(kernel, n, ...) do { kernel << < ((n) + 31) / 32, 32 >> > (__VA_ARGS__); unknown_check(#kernel); } while (0)
+#define LAUNCH(kernel, n, ...) do { kernel << < (n) / 32, 32 >> > (__VA_ARGS__); unknown_check(#kernel); } while (0)
 void run(float *x, int n) { LAUNCH(up, n, x, n); }
 """, ("up",)),
     "template_in_blanked_code": ("#include <unknown_host_library.h>" + UP + """
@@ -202,8 +202,8 @@ int main(int argc, char *argv[]) {
 }
 """, ("up",)),
     "exceptions": ("#include <stdexcept>\n#include <string>" + UP + """
-void check(cudaError_t error) { if (error) throw std::runtime_error(std::string("CUDA: ") + cudaGetErrorString(error)); }
-int main() try { unknown_begin(); check(cudaDeviceSynchronize()); return 0; } catch (const std::exception &e) { return 1; }
+void check(cudaError_t error) { if (error) throw std::runtime_error(std::string("a") + cudaGetErrorString(error)); }
+int main() try { unknown_begin(); check(cudaDeviceSynchronize()); } catch (const std::exception &e) { return 1; }
 void run(float *x) { try { up<<<1, 1>>>(x, 1); unknown(); } catch (...) { throw; } }
 """, ("up",)),
     "cpp20_host": ("""
@@ -222,13 +222,21 @@ template <Number T> __device__ T sum(T a, T b) { return a + b; }
 __global__ void up(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] = sum(x[threadIdx.x], 1.f); }
 """, ("up",)),
     "cpp14": ("#include <algorithm>\n#include <functional>" + """
-template <class T> struct Less : public std::binary_function<T, T, bool> { bool operator()(T a, T b) const { return a < b; } };
+template <class T> struct Less : public std::binary_function<T, T, bool> {
+    bool operator()(T a, T b) const { return a < b; }
+};
 __global__ void up(float *x, int n) { register int i = threadIdx.x; if (i < n) x[i] += 1; }
 void run() throw(int) { register int k = 0; int v[3] = {3, 1, 2}; std::random_shuffle(v, v + 3); }
 """, ("up",)),
     "device_needs_templates": ("#include <utility>" + """
 template <class T> constexpr T larger(T a, T b) { return a < b ? b : a; }
-__global__ void up(float *x, int n) { int i = threadIdx.x; float y = x[i]; y += 1; if (i < n) std::swap(x[i], y); x[i] = larger(x[i], 0.f); }
+__global__ void up(float *x, int n) {
+    int i = threadIdx.x;
+    if (i >= n) return;
+    float y = x[i] + 1;
+    std::swap(x[i], y);
+    x[i] = larger(x[i], 0.f);
+}
 void run(float *x) { unknown(); up<<<1, 1>>>(x, 1); }
 """, ("up",)),
     "textures_unused": (UP + """
@@ -307,8 +315,14 @@ torch::Tensor forward(torch::Tensor x) {
 }
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("forward", &forward, "up"); }
 """, ("up<float>",)),
-    "windows_and_posix": ("#ifdef _WIN32\n#include <windows.h>\n#else\n#include <sys/time.h>\n#include <unistd.h>\n#endif"
-                          + UP + """
+    "windows_and_posix": ("""
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <sys/time.h>
+#include <unistd.h>
+#endif
+""" + UP + """
 double seconds() { struct timeval now; gettimeofday(&now, 0); usleep(1); return now.tv_sec + 1e-6 * now.tv_usec; }
 int run() { return unknown_seconds() > seconds(); }
 """, ("up",)),
@@ -358,7 +372,7 @@ __device__ float scale[2] = {1, 2};
 __constant__ float weights[4];
 unknown_type host_state;
 __global__ void up(float *x, int n) { if (threadIdx.x < n) x[threadIdx.x] += scale[0]; if (n < 0) total++; }
-void set(const float *w) { cudaMemcpyToSymbol(weights, w, 16); host_state.x = total; cudaMemPrefetchAsync(&total, 4, 0); }
+void set(const float *w) { cudaMemcpyToSymbol(weights, w, 16); host_state.x = total; cudaMemPrefetchAsync(&total); }
 """, ("up",)),
     "conditional_code": (UP + """
 #if defined(USE_FAST) && __CUDA_ARCH__ >= 700
@@ -405,7 +419,8 @@ Kind kind() { return First; }
 REFUSED: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "device_error": (UP + "void run() { unknown_host(); }\n__global__ void bad(float *x) { x[0] = unknown_device; }\n",
                      ("unknown_device", "<source>:4"), ("unknown_host",)),
-    "device_needs_missing_type": ("#include <mylib.h>\n__global__ void k(mylib::Span x) { x[0] = 1; }\nvoid run() { f(); }\n",
+    "device_needs_missing_type": ("#include <mylib.h>\n__global__ void k(mylib::Span x) { x[0] = 1; }\n"
+                                  "void run() { f(); }\n",
                                   ("mylib", "<source>:2", "no header 'mylib.h'", "include="), ("'f'",)),
     "device_needs_host_struct": ("""
 struct Context { unknown_t handle; float *data; };
@@ -432,7 +447,8 @@ __global__ void k(float *x) { x[0] = cells; }
     "device_calls_host": ("float half(float x);\n__global__ void k(float *x) { x[0] = half(x[0]); }\n", ("half",), ()),
     "texture": ("texture<float, 1, cudaReadModeElementType> t;\n"
                 "__global__ void k(float *x) { x[0] = tex1Dfetch(t, 0); }\n", ("no texture memory",), ()),
-    "bad_constant": ("__constant__ float w[UNKNOWN];\n__global__ void k(float *x) { x[0] = w[0]; }\n", ("UNKNOWN",), ()),
+    "bad_constant": ("__constant__ float w[UNKNOWN];\n__global__ void k(float *x) { x[0] = w[0]; }\n",
+                     ("UNKNOWN",), ()),
     "unbalanced": ("__global__ void k(float *x) { x[0] = 1; \nvoid run() { unknown(); }\n", ("<source>",), ()),
 }
 """name -> (source, texts that the error has, texts that it has not)."""

@@ -1,5 +1,6 @@
 """Items of C++ text: kinds, bodies, whose code."""
 import pytest
+
 from reactant.kernels.ways_in.cxx_items import enclosing, items_of
 from reactant.kernels.ways_in.cxx_tokens import tokens
 

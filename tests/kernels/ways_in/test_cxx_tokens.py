@@ -1,5 +1,6 @@
 """Tokens of C++, on text that is easily misread."""
 import pytest
+
 from reactant.kernels.ways_in.cxx_tokens import after_angles, launches, partners, tokens, with_launches_joined
 
 NASTY = {

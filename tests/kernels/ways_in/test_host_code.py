@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 import reactant
 from tests.kernels.ways_in.host_sources import REFUSED, SOURCES
 
@@ -42,18 +43,3 @@ def test_errors_of_device_code_are_shown(name):
     said = str(raised.value)
     assert all(text in said for text in has), said
     assert not any(text in said for text in lacks), said
-
-
-def test_lines_stay_right_and_headers_are_the_users(tmp_path):
-    (tmp_path / "shared.h").write_text("#pragma once\nvoid save(unknown_t file);\n"
-                                       "__device__ inline float twice(float x) { return x *\n 2; }\n")
-    (tmp_path / "a.cu").write_text('#include "shared.h"\n#include "gone/config.h"\n\nvoid run() {\n  unknown(\n  1);\n}\n'
-                                   "__global__ void k(float *x) {\n  x[threadIdx.x] = twice(x[threadIdx.x]);\n}\n")
-    with pytest.warns(UserWarning, match="gone/config.h"):
-        module = reactant.cuda.load(tmp_path / "a.cu")
-    x = np.ones(3, np.float32)
-    assert module.k.way_in.line == 8 and module.k.way_in.source.endswith("a.cu")
-    module.k[1, 3](x)
-    assert np.array_equal(x, np.full(3, 2, np.float32))
-    with pytest.raises(reactant.errors.ReactantError, match=r"a\.cu:9"):
-        module.k[1, 32](x)

@@ -188,7 +188,7 @@ class Described:
             at = 0
             for root in roots:
                 new, at = joined[at:at + root.size].reshape(root.shape), at + root.size
-                if new.tobytes() == root.tobytes():
+                if np.array_equal(new.view(np.uint8), root.view(np.uint8)):       # bits: NaN is itself
                     continue
                 if not root.flags.writeable:
                     raise ConstantWriteError(f"an array in a list that the kernel '{name}' writes into")

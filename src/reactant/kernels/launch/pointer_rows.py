@@ -3,6 +3,7 @@ several, and the table of their distances from its start."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -101,6 +102,6 @@ def table_of(memories: Sequence[Memory], rows: Sequence[ArrayArgument], memory: 
                                hint="Give copies of them: [np.ascontiguousarray(x) for x in rows].",
                                code="kernel-argument")
     places = tuple(d // size for d in distances)
-    steps = {b - a for a, b in zip(places, places[1:])} or {0}
+    steps = {b - a for a, b in pairwise(places)} or {0}
     step = steps.pop() if len(steps) == 1 else None
     return TableMemory(Table(memory, size, places[0], step), places, name)

@@ -37,6 +37,7 @@ from reactant.kernels.form.rebuild import (
     reverse_postorder,
     terminator_of,
 )
+from reactant.kernels.form.record import Table
 from reactant.kernels.stages import atomics, tables
 from reactant.kernels.stages.addresses import ADDRESS_BITS, UNROLLED, Address
 from reactant.kernels.stages.ingest_values import signed
@@ -390,9 +391,9 @@ class Pointers(Builder):
     def at_llvm_load(self, op: ir.Operation) -> None:
         kind = op.results[0].type
         if is_pointer(op.results[0]):
-            table = tables.table_of(self, op)
+            table = tables.table_of(self.bases, self.choices(op.operands[0]), op)
             if table is not None:
-                self.addresses[op.results[0]] = tables.row(self, op, *table)
+                self.row(op, table)
                 return
             value = self.through(self.address(op.operands[0]), lambda number, index: [
                 self.loaded(number, index, self.i64)], [self.i64], op)[0]
@@ -400,6 +401,15 @@ class Pointers(Builder):
             return
         self.values[op.results[0]] = self.through(
             self.address(op.operands[0]), lambda number, index: [self.loaded(number, index, kind)], [kind], op)[0]
+
+    def row(self, op: ir.Operation, table: Table) -> None:
+        """The address of a row, which a table has."""
+        source, choices = self.address(op.operands[0]), self.choices(op.results[0])
+        elements, bytes_ = tables.distance(
+            self, table, lambda: self.distance(source, 8), lambda: self.through(
+                source, lambda number, index: [self.loaded(number, index, self.i64)], [self.i64], op)[0],
+            self.unit_of(choices))
+        self.addresses[op.results[0]] = Address(choices[0], choices, elements, bytes_)
 
     def at_llvm_store(self, op: ir.Operation) -> None:
         stored = op.operands[0]

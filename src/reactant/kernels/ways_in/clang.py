@@ -21,8 +21,9 @@ PASSES_OFF = ("-O2", "-Xclang", "-disable-llvm-passes", "-fno-math-errno", "-ffp
 
 
 ADVICE = {
-    r"cuda(Texture|Surface)Object_t|cudaReadMode|'texture'|\btexture<|'surface'|'(tex|surf)[123]D": "There is no texture memory here: give the "
-        "kernel the array itself, and clamp and interpolate its indices in the kernel.",
+    r"cuda(Texture|Surface)Object_t|cudaReadMode|'texture'|\btexture<|'surface'|'(tex|surf)[123]D":
+        "There is no texture memory here: give the kernel the array itself, and clamp and interpolate its indices in "
+        "the kernel.",
     r"requires relocatable device code": "Kernels cannot launch kernels here: launch it from the host function.",
     r"'(clock(64)?|__globaltimer)'": "There is no clock in a kernel: time the launch from outside.",
     r"'mma\.h'|'nvcuda'|'cuda/|'cub/|'thrust/": "This library of device code is not here: write the step as plain "

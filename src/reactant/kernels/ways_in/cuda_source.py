@@ -16,8 +16,8 @@ HOST = ("-include", "reactant_host.h")
 HOST_LIBRARIES = re.compile(
     r"(mpi|omp|cublas|cublasLt|cublas_v2|cublasXt|cusparse|cusolver\w*|cufft\w*|curand|nccl|nvml|cudnn\w*|cuda_?gl\w*"
     r"|cudaProfiler|cuda_profiler_api|nvToolsExt\w*|helper_\w+|exception|shrUtils|cutil\w*|hdf5|netcdf|papi|getopt"
-    r"|opencv|png|jpeglib|zlib|tiffio|fftw3\w*|lapacke|cblas|mkl\w*|gtest|benchmark|boost|fmt|spdlog|json|nlohmann|Eigen"
-    r"|nvtx3|GL|GLFW|torch|ATen|pybind11|tbb|numa|glog|gflags|CL|hip|unistd|windows)([./].*|\.h|\.hpp)?$")
+    r"|opencv|png|jpeglib|zlib|tiffio|fftw3\w*|lapacke|cblas|mkl\w*|gtest|benchmark|boost|fmt|spdlog|json|nlohmann"
+    r"|Eigen|nvtx3|GL|GLFW|torch|ATen|pybind11|tbb|numa|glog|gflags|CL|hip|unistd|windows)([./].*|\.h|\.hpp)?$")
 """Headers whose names device code does not use: they may be missing without a word."""
 
 
@@ -116,8 +116,8 @@ def _warn_of(missing: Sequence[str], title: str) -> None:
     """Say which headers were taken as empty, unless host libraries have them."""
     unknown = [name for name in missing if not HOST_LIBRARIES.match(name)]
     if unknown:
-        warnings.warn(f"{title} includes {', '.join(unknown)}, not found and taken as empty: its kernels compile without "
-                      f"what it would define. include=[folder] says where headers are.", stacklevel=5)
+        warnings.warn(f"{title} includes {', '.join(unknown)}, not found and taken as empty: its kernels compile "
+                      f"without what it would define. include=[folder] says where headers are.", stacklevel=5)
 
 
 def linked(text: str, title: str, include: Sequence[str | os.PathLike] = ()) -> str:

@@ -4,8 +4,8 @@ Only kernels matter here, and a file's host code may use what is not there: MPI,
 error of the compiler lies in some item of the preprocessed text (`cxx_items`). Where that is host code, the statement
 around the error is left out, then the function's body, then the item; until nothing is left to complain about, or an
 error lies in device code, which is the one to show. In the place of statements stands a call of `LEFT_OUT`, which is
-for the host only: device code that would need them does not compile. Templates of kernels that code left out launches with their
-arguments written out are still compiled.
+for the host only: device code that would need them does not compile. Templates of kernels that code left out launches
+with their arguments written out are still compiled.
 """
 from __future__ import annotations
 
@@ -341,7 +341,8 @@ def _launched(found: list[Token], first: int, source: str) -> str | None:
         if depth == 0:
             break
     begin = at
-    while begin > 0 and (found[begin - 1].text == "::" or found[begin].text == "::" and found[begin - 1].kind == "word"):
+    while begin > 0 and (found[begin - 1].text == "::"
+                         or found[begin].text == "::" and found[begin - 1].kind == "word"):
         begin -= 1
     if at < 0 or found[at].kind != "word":
         return None

@@ -191,6 +191,7 @@ def example(argument: Argument) -> Any:
         return np.frombuffer(argument.content, argument.dtype)[0]
     if isinstance(argument, RecordArgument):
         return np.zeros((), argument.dtype)[()]
+    assert isinstance(argument, TupleArgument)
     items = [example(a) for a in argument.items]
     return tuple(items) if argument.kind is tuple else argument.kind(*items)
 
@@ -218,6 +219,7 @@ def expanded(argument: Argument, operands: Operands, kind: Any = None) -> list[s
         return [f"ptr {operands.bytes(argument)}"]
     if isinstance(argument, RecordArgument):
         return [f"ptr {operands.record(argument)}"]
+    assert isinstance(argument, NumberArgument)
     if argument.dtype.kind == "c":
         real = np.dtype(f"f{argument.dtype.itemsize // 2}")
         if argument.scalar is None:
