@@ -50,10 +50,16 @@ def compiled(flags: list[str], text: str, title: str, compiler: str | os.PathLik
 
 def _dialects(flags: list[str]) -> list[tuple[str, ...]]:
     """C++17 with templates for host and device; then others, with what nvcc includes by itself."""
+    host = _host(flags)
     if any(f.startswith("-std=") for f in flags):
-        return [(TEMPLATES,), HOST, (TEMPLATES, *HOST)]
-    return [("-std=gnu++17", TEMPLATES), ("-std=gnu++17", *HOST), ("-std=gnu++14", *HOST),
-            ("-std=gnu++20", TEMPLATES, *HOST)]
+        return [(TEMPLATES,), host, (TEMPLATES, *host)]
+    return [("-std=gnu++17", TEMPLATES), ("-std=gnu++17", *host), ("-std=gnu++14", *host),
+            ("-std=gnu++20", TEMPLATES, *host)]
+
+
+def _host(flags: Sequence[str]) -> tuple[str, ...]:
+    """What makes the compiler include what nvcc does; a toolkit's headers do so themselves."""
+    return HOST if "-nocudainc" in flags else ()
 
 
 class _Source:
@@ -80,8 +86,12 @@ class _Source:
 
     def without_host_code(self, dialect: tuple[str, ...]) -> ModuleSource | None:
         """The source without the host code that does not compile."""
-        given = [*self.flags, *dialect, *(f for f in HOST if f not in dialect)]
-        whole, missing = clang.preprocessed(given, self.text, self.title, ".cu", self.compiler)
+        given = [*self.flags, *dialect, *(f for f in _host(self.flags) if f not in dialect)]
+        try:
+            whole, missing = clang.preprocessed(given, self.text, self.title, ".cu", self.compiler)
+        except clang.CompilationError as error:         # #error
+            self.failed[dialect] = error
+            return None
         kept, errors = host_code.without_host_errors(
             whole, str(clang.HEADERS), lambda t: clang.complaints(given, t, self.compiler))
         if errors:
