@@ -209,12 +209,14 @@ class JaxJitted(Jitted):
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def _compile_call(self, key: tuple, args: tuple, kwargs: dict, leaves: list[Any]) -> JaxCompiled:
-        from reactant.calling import recalled, recalled_jax
+        with collecting_later():
+            from reactant.calling import recalled, recalled_jax
         entry: JaxCompiled = recalled.made(
             self, key, lambda: self._anew(args, kwargs), recalled_jax.JAX_FORM,
             lambda jitted, key: recalled_jax.question(jitted, key, leaves, args, kwargs))
         try:
-            entry.prepare(args, kwargs)
+            with collecting_later():
+                entry.prepare(args, kwargs)
         except jax.errors.JaxRuntimeError as refused:
             if self.options.xla:
                 raise                          # the user's compile options are not for jax.jit to drop

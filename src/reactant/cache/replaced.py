@@ -43,8 +43,8 @@ def is_standard(module: str) -> bool:
 _code, _file = operator.attrgetter("__code__"), operator.attrgetter("co_filename")
 _CLEAN: dict[str, list[Any]] = {}
 """What modules held when there was nothing of others in them,"""
-_CODES: dict[int, tuple[FunctionType, CodeType]] = {}
-"""and the functions among it, with their code."""
+_FUNCTIONS: tuple[list[FunctionType], list[CodeType]] = [], []
+"""and the functions among what modules held, with their code."""
 
 
 def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
@@ -52,26 +52,32 @@ def put_into(roots: set[str]) -> list[tuple[str, str, Any]]:
     below = tuple(f"{root}." for root in roots)
     modules = [(owner, vars(module)) for owner, module in list(sys.modules.items())
                if (owner in roots or owner.startswith(below)) and isinstance(module, ModuleType)]
-    if any(function.__code__ is not code for function, code in _CODES.values()):
+    functions, codes = _FUNCTIONS
+    if not all(map(operator.is_, map(_code, functions), codes)):
         _CLEAN.clear()
-        _CODES.clear()
+        functions.clear()
+        codes.clear()
     held = {owner: list(names.values()) for owner, names in modules if not _is_as_it_was(owner, names)}
     if not held:
         return []
-    every = list(itertools.chain.from_iterable(held.values()))
-    values = dict(zip(map(id, every), every, strict=True)).values()     # most are in several
-    functions = [value for value in values if type(value) is FunctionType]
-    files = {file for file in set(map(_file, map(_code, functions))) if not _is_librarys(file)}
+    values = list(itertools.chain.from_iterable(held.values()))
+    found = [value for value in values if type(value) is FunctionType]
+    made_of = list(map(_code, found))
+    files = {file for file in set(map(_file, made_of)) if not _is_librarys(file)}
     homes = {home for home in {value.__module__ for value in values if type(value) is type} if not _is_home(home)}
-    others = {id(value) for value in functions if value.__code__.co_filename in files and is_foreign(value)} if files \
+    others = {id(value) for value in found if value.__code__.co_filename in files and is_foreign(value)} if files \
         else set()
     if homes:
         others |= {id(value) for value in values if type(value) is type and value.__module__ in homes}
     foreign = [(owner, name, value) for owner, names in modules if owner in held
                for name, value in list(names.items()) if id(value) in others] if others else []
-    dirty = {owner for owner, *_ in foreign}
-    _CLEAN.update((owner, each) for owner, each in held.items() if owner not in dirty)
-    _CODES.update(zip(map(id, functions), zip(functions, map(_code, functions), strict=True), strict=True))
+    if dirty := {owner for owner, *_ in foreign}:
+        held = {owner: each for owner, each in held.items() if owner not in dirty}
+        found = [value for each in held.values() for value in each if type(value) is FunctionType]
+        made_of = list(map(_code, found))
+    _CLEAN.update(held)
+    functions += found
+    codes += made_of
     return sorted(foreign, key=lambda each: each[:2])
 
 

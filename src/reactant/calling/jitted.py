@@ -302,7 +302,8 @@ class Jitted(LikeFunction, Generic[P, R_co]):
 
     def _made(self, key: tuple) -> Compiled:
         """The program for a signature: out of the compile cache, or compiled, and kept there."""
-        from reactant.calling import recalled
+        with collecting_later():
+            from reactant.calling import recalled
         found: Compiled = recalled.made(self, key, lambda: self._lower(key, keep=False).program())
         return found
 

@@ -25,7 +25,7 @@ from reactant.runtime.jax_internals import plain_context
 from reactant.runtime.program import Body, Variant
 from reactant.support import foreign
 from reactant.support.attributes import attributes
-from reactant.support.session import SESSION, Called, InFile, Unnoted, Unordered
+from reactant.support.session import SESSION, Called, InFile, Unnoted, Unordered, collecting_later
 
 if TYPE_CHECKING:
     from reactant.calling.compiled import Compiled
@@ -130,12 +130,13 @@ def made(jitted: Any, key: tuple, anew: Callable[[], Any], form: Form | None = N
          ask: Callable[[Any, tuple], Question] | None = None) -> Any:
     """What `anew` makes for a signature: out of the cache, or made and kept there. form: what that is; a program if
     None. ask: makes the question."""
-    question = asked(jitted, key, ask)
+    form = form or PROGRAM
+    with collecting_later():            # a collection of all that is loaded takes longer than this
+        question = asked(jitted, key, ask)
+        if question is not None and (found := recalled(question, form)) is not None:
+            return found
     if question is None:
         return anew()
-    form = form or PROGRAM
-    if (found := recalled(question, form)) is not None:
-        return found
     with following() as followed:
         compiled = anew()
     keep(question, compiled, followed, form)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reactant.calling.jax_calls import JaxCompiled
     from reactant.runtime.executable import Executable
 
-BUILT_IN = {each.__name__: each for each in (tuple, list, dict, type(None))}
+BUILT_IN: dict[str, Any] = {"tuple": tuple, "list": list, "dict": dict, "NoneType": type(None)}
 
 
 # ---- what a program depends on ---------------------------------------------------------------------------------
@@ -103,7 +103,8 @@ def _tree_told(tree: Any) -> Any:
     data = tree.node_data()
     if data is None:
         return None
-    kind, more = data
+    kind: Any = data[0]
+    more = data[1]
     if kind not in BUILT_IN.values() and kind not in PYTREES and not issubclass(kind, tuple):
         raise NotCacheable(f"jax takes {kind.__qualname__} apart in a way of its own")
     name = kind.__name__ if BUILT_IN.get(kind.__name__) is kind else kind

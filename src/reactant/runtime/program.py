@@ -43,6 +43,7 @@ from reactant.runtime.jax_internals import (
 )
 from reactant.support import progress
 from reactant.support.records import dataclass
+from reactant.support.session import collecting_later
 
 ALIGNMENT = 64
 """What XLA:CPU requires of a buffer's address, in bytes."""
@@ -328,11 +329,12 @@ def _recalled(lowered: Callable[[Callable[..., list[Any]]], Any], body: Body, va
         return None
     if b"lapack_" in (body.native or body.bytecode):
         initialize_lapack()
-    made = lowered(lambda *given: absent.bind(*given, body=body))
-    try:
-        return compiled_as(made, data)
-    except Exception:       # jaxlib's errors have no common class
-        return None
+    with collecting_later():
+        made = lowered(lambda *given: absent.bind(*given, body=body))
+        try:
+            return compiled_as(made, data)
+        except Exception:       # jaxlib's errors have no common class
+            return None
 
 
 def _whole(body: Body, variant: Variant) -> Callable[..., list[Any]]:
