@@ -10,8 +10,9 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 from reactant.calling import signature as sig
 from reactant.calling.jitted import FOR_JAX, BoundJitted, Jitted
 from reactant.errors import UnsupportedError
-from reactant.frontends.source.jax_recognition import UNKNOWN, PjitFunction, brings_jax, is_jax_function, kind_of
+from reactant.frontends.source.jax_recognition import UNKNOWN, brings_jax, is_jax_function, kind_of
 from reactant.options import CompileOptions
+from reactant.runtime.jax_internals import PjitFunction
 from reactant.runtime.meshes import mesh_of
 from reactant.support.like_functions import remembering_how
 

@@ -14,11 +14,10 @@ from reactant.calling.jitted import FOR_JAX, Jitted
 from reactant.calling.shardings import Told, on_mesh
 from reactant.errors import LeftToJaxWarning, ReactantError, ShardingError
 from reactant.frontends.jax.jax_arguments import argument_leaves, settings_of
-from reactant.frontends.source.jax_recognition import PjitFunction
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
 from reactant.runtime.direct import NOT_THIS_WAY, Shortcut, debugging, may_change, unchanging
-from reactant.runtime.jax_internals import NO_TRANSFORMATION, after_calls, trace_context, transformation
+from reactant.runtime.jax_internals import NO_TRANSFORMATION, PjitFunction, after_calls, trace_context, transformation
 from reactant.runtime.meshes import spread
 from reactant.support.session import SESSION, TRACES, collecting_later
 

@@ -107,7 +107,7 @@ def _tree_told(tree: Any) -> Any:
     more = data[1]
     if kind not in BUILT_IN.values() and kind not in PYTREES and not issubclass(kind, tuple):
         raise NotCacheable(f"jax takes {kind.__qualname__} apart in a way of its own")
-    name = kind.__name__ if BUILT_IN.get(kind.__name__) is kind else kind
+    name = next((name for name, each in BUILT_IN.items() if each is kind), kind)
     return name, more, tuple(map(_tree_told, tree.children()))
 
 

@@ -74,7 +74,7 @@ try:
               "batch": _batching.fancy_primitive_batchers, "lowering": _mlir._lowerings}
     _Lowering: Any = _mlir.LoweringRuleEntry
     _LEAF = jax.tree_util.tree_structure(0)
-    PjitFunction: Any = type(jax.jit(lambda: None))
+    PjitFunction: type[Any] = type(jax.jit(lambda: None))      # of what `jax.jit` returns
     initialize_lapack = _lapack._lapack.initialize
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
     _make_cpu_client = _xla_client.make_cpu_client

@@ -16,9 +16,9 @@ from reactant.frontends.jax.refusals import CannotImport, NotImported
 from reactant.frontends.session import jax_calls
 from reactant.frontends.session.dispatch import means
 from reactant.frontends.session.trace import current_trace, located
-from reactant.frontends.source.jax_recognition import PjitFunction
 from reactant.ir import modules, ops
 from reactant.ir.types import shape_and_dtype
+from reactant.runtime.jax_internals import PjitFunction
 from reactant.support.random_keys import generator_of, is_key, keys_of
 from reactant.support.session import SESSION, suspended
 

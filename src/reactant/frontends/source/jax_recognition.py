@@ -21,10 +21,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from reactant.runtime.jax_internals import PjitFunction
 from reactant.support.like_functions import LikeFunction
-
-PjitFunction: type = type(jax.jit(lambda: None))
-"""The type of what `jax.jit` returns."""
 
 CACHED: type = type(functools.lru_cache(lambda: None))
 """The type of what `functools.lru_cache` and `functools.cache` return."""
