@@ -93,7 +93,7 @@ def _shape_of(leaf: Any) -> Any:
     if isinstance(leaf, jax.Array):
         return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=jax.typeof(leaf).weak_type,
                                     sharding=leaf.sharding if leaf.committed else None)
-    return np.empty(leaf.shape, leaf.dtype) if isinstance(leaf, np.ndarray) else leaf
+    return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape) if isinstance(leaf, np.ndarray) else leaf
 
 
 # ---- what is written down --------------------------------------------------------------------------------------
