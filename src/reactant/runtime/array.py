@@ -74,11 +74,13 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def _storage(self) -> Storage:
         """What the array shares with its views. It is made for the first of them: results of calls seldom have any."""
-        if type(self._held) is not Storage:
+        held = self._held
+        if not isinstance(held, Storage):
             with _SHARING:
-                if type(self._held) is not Storage:
-                    self._held = Storage(self._held)
-        return self._held
+                held = self._held
+                if not isinstance(held, Storage):
+                    held = self._held = Storage(held)
+        return held
 
     def _current(self) -> Array:
         """The buffer, which is there."""
@@ -607,7 +609,7 @@ def whole_buffer(array: DeviceArray) -> Array:
     return found.value
 
 
-held_by = DeviceArray._held.__get__
+held_by: Callable[[DeviceArray], Array | Storage] = vars(DeviceArray)["_held"].__get__
 """What an array holds: the buffer, or what it shares with its views. Raises `TypeError` for what is no such array."""
 _new = object.__new__
 _SHARING = threading.Lock()

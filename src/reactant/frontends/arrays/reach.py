@@ -93,7 +93,7 @@ def reachable(roots: list[Any], everywhere: bool = False,
     waiting: list[tuple[Any, int]] = [(root, depth) for root in reversed(roots)]
     while waiting:      # see `reachable_storages`
         x, depth = waiting.pop()
-        if isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) or is_tensor(x) \
+        if is_tensor(x) or isinstance(x, (str, bytes, int, float, complex, type, np.ndarray)) \
                 or hasattr(type(x), "ag__internal"):
             continue
         times[id(x)] = times.get(id(x), 0) + 1

@@ -482,5 +482,3 @@ def as_storage(tensor: Tensor) -> Storage:
 
 def has_dynamic_steps(tensor: Tensor) -> bool:
     return any(isinstance(s, DynamicSliceStep) for s in tensor.steps)
-
-

@@ -185,13 +185,17 @@ def _number(x: Any) -> Kind:
 
 def _shape(items: Any) -> Shape:
     """The lengths of nested lists; raises `Mismatch` where they, or their classes, differ."""
-    inner = [x for x in items if isinstance(x, (list, tuple))]
+    inner = [x for x in items if _is_sequence(x)]
     if not inner:
         return (len(items),)
     shapes = {_shape(x) for x in inner}
     if len(inner) != len(items) or len(shapes) > 1 or len(set(map(type, inner))) > 1 or not _is_plain(inner[0]):
         raise Mismatch("lists of different lengths")
     return (len(items), *shapes.pop())
+
+
+def _is_sequence(x: Any) -> bool:
+    return type(x) is not Tensor and isinstance(x, (list, tuple))       # what a tensor says that it is takes longer
 
 
 def _is_plain(row: Any) -> bool:
@@ -220,7 +224,7 @@ def _are_different_lists(items: Any) -> bool:
 
 def _elements(items: Any) -> Iterator[Any]:
     for x in items:
-        if isinstance(x, (list, tuple)):
+        if _is_sequence(x):
             yield from _elements(x)
         else:
             yield x
@@ -229,7 +233,7 @@ def _elements(items: Any) -> Iterator[Any]:
 def _stacked(items: Any, wanted: Kind | None = None) -> tuple[ir.Value, Kind]:
     """All elements as one array; raises `Mismatch` where they are none."""
     shape = _shape(items)
-    elements = list(_elements(items))
+    elements = list(items) if len(shape) == 1 else list(_elements(items))
     if not elements or len(elements) > MOST_ELEMENTS:
         raise Mismatch("no elements, or too many")
     kind = wanted
