@@ -441,3 +441,8 @@ def test_flat_reads():
                  lambda f: f == 3.0, lambda f: f != 3.0, lambda f: np.asarray(f), lambda f: np.array(f, np.float32),
                  lambda f: f.copy(), lambda f: (next(f), next(f)), lambda f: np.sin(f), sum):
         np.testing.assert_array_equal(read(device.flat), read(plain.flat))
+
+
+def test_there_are_no_subclasses():
+    with pytest.raises(TypeError, match="cannot be subclassed"):
+        type("Own", (DeviceArray,), {})

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import reactant
+from reactant.runtime import direct
 
 pytestmark = pytest.mark.skipif(jax.device_count() > 1, reason="with several devices each call asks where its "
                                                                "arguments are")
@@ -76,9 +77,10 @@ def test_the_caches_of_jax_may_be_cleared():
     assert f.cache_size() == 0 and not taken(f, X)
 
 
-def test_tracers_and_device_arrays_go_the_slow_way():
+def test_tracers_go_the_slow_way_and_device_arrays_once():
     f = made()
-    assert not taken(f, reactant.array(np.asarray(X)))
+    ours = reactant.array(np.asarray(X))
+    assert not taken(f, ours) and taken(f, ours) and taken(f, X) and taken(f, ours[::-1][::-1])
     assert float(jax.grad(lambda x: f(x)["b"][0])(X).sum()) == 6
     assert taken(f, X)
 
@@ -96,6 +98,18 @@ def test_one_compilation_serves_calls_and_questions():
     f(X)
     (entry,) = f._entries.values()
     assert entry.direct.seconds > 0 and "HloModule" in entry.as_text() and entry.executable._device_program is None
+
+
+BUFFER = np.zeros(2)
+
+
+@pytest.mark.parametrize(("args", "kwargs", "changes"), [
+    ((X, 1.5, 2), {}, False), ((X, BUFFER), {}, True), ((X,), {"b": X}, False), ((X,), {"b": BUFFER}, True),
+    (({"a": X, "b": [X, (X, None)]},), {}, False), (({"a": X, "b": [X, (X, BUFFER)]},), {}, True),
+    (([X, {"c": np.float32(1)}], X), {"d": (X,)}, False), (([X, X], X), {"d": {"e": [BUFFER]}}, True),
+    ((jax.tree_util.Partial(max, X),), {}, False), ((jax.tree_util.Partial(max, BUFFER),), {}, True)])
+def test_who_reads_memory_of_numpy(args, kwargs, changes):
+    assert direct.may_change(args, kwargs) is changes and direct.may_change(args, kwargs) is changes
 
 
 def test_numpy_arguments_may_be_written_into_after_the_call():
