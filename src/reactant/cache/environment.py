@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jax
@@ -38,9 +38,15 @@ def _told() -> list[Any]:
     settings = [(name, value) for name, value in sorted(jax.config.values.items()) if name not in NOT_ASKED]
     device = jax.devices()[0] if jax.config.jax_default_device is None else jax.config.jax_default_device
     devices = jax.devices()
-    return [versions(), machine(), package(), sorted(_variables()), repr(settings), repr(device), device_kind(device),
-            len(devices), jax.process_count(), jax.process_index(), np.geterr(), repr(np.get_printoptions()),
-            sys.flags.optimize, cores(), _calibrated()]
+    return [versions(), _digest(machine(), package()), sorted(_variables()), repr(settings), repr(device),
+            device_kind(device), len(devices), jax.process_count(), jax.process_index(), np.geterr(),
+            repr(np.get_printoptions()), sys.flags.optimize, cores(), _calibrated()]
+
+
+@lru_cache(maxsize=4)
+def _digest(*told: tuple) -> str:
+    """Of what hardly ever changes: written out, our own files are nine tenths of the environment."""
+    return hashlib.blake2b(repr(told).encode(), digest_size=20).hexdigest()
 
 
 def device_kind(device: Any) -> str:
