@@ -203,7 +203,7 @@ encoding.register("reactant.calling.signature", Same="path", Attribute="str")
 encoding.register("reactant.runtime.program", Array="shape dtype", Variant="borrowed recycled donated")
 encoding.register("reactant.native.argument", Argument="dtype shape role")
 encoding.register("reactant.native.steps", Made="slot shape dtype source", Over="result argument made")
-encoding.register("reactant.frontends.arrays.storage", SliceStep="starts shape steps",
+encoding.register("reactant.frontends.arrays.view_steps", SliceStep="starts shape steps",
                   TransposeStep="permutation shape", ReshapeStep="shape new_strides", GatheredStep="shape new_strides",
                   BroadcastStep="shape dimensions", DiagonalStep="offset shape writable", ComplexPartStep="part shape")
 
