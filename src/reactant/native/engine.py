@@ -176,6 +176,15 @@ def _machine_code(text: str, machine: Any, level: int) -> bytes | None:
         return code
 
 
+def object_file(text: str, level: int = 3) -> bytes:
+    """An object file to link, position independent, of LLVM IR."""
+    with _lock:
+        target, cpu, features = _target()
+        machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
+        code = _machine_code(text, machine, level)
+        return code if code is not None else _machine_code(text.replace("+avx512vl", "-avx512vl"), machine, level) or b""
+
+
 def load(text: str, name: str, exports: tuple[str, ...], imports: Mapping[str, int], level: int = 3) -> dict[str, int]:
     """Compile LLVM IR and load it; addresses of the exported functions. `name` is used once per process."""
     with _lock:

@@ -1,0 +1,133 @@
+"""A prepared module with its kernels as functions that run ranges of blocks."""
+from __future__ import annotations
+
+import re
+from dataclasses import field
+
+from reactant.cuda_programs.device import blocks, current, library, mathematics, tables
+from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
+from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.retarget import Retargeted, Variable
+from reactant.cuda_programs.device.text import Module, function, quoted, split
+from reactant.native import engine
+from reactant.support.records import dataclass
+
+_ALIAS_FREE = re.compile(r"^(?:%\S+ = )?(load|store) (?!atomic|volatile)")
+
+
+@dataclass
+class Shared:
+    """Shared memory of a kernel: instructions that make it, the parameters that carry it, bytes."""
+
+    setup: list[str] = field(default_factory=list)
+    parameters: list[str] = field(default_factory=list)
+    arguments: list[str] = field(default_factory=list)
+    addresses: dict[str, str] = field(default_factory=dict)
+    bytes: int = 0
+
+
+def shared_of(made: Kernel, variables: dict[str, Variable], layout: Layout) -> Shared:
+    """What a kernel uses of shared memory. Variables of no size are the dynamic part, all at one address."""
+    text = made.function.text()
+    found = Shared()
+    dynamic = False
+    for name, variable in variables.items():
+        if not re.search(rf"@{re.escape(quoted(name))}(?![-\w$.])", text):
+            continue
+        size = layout.size(variable.type)
+        if size == 0:
+            found.addresses[name] = "%shared.dynamic"
+            dynamic = True
+            continue
+        pointer = f"%shared.{len(found.addresses)}"
+        found.addresses[name] = pointer
+        found.setup.append(f"{pointer} = alloca {variable.type}, align {max(variable.align, 64)}")
+        found.parameters.append(f"ptr noalias noundef align 64 dereferenceable({size}) {pointer}")
+        found.arguments.append(f"ptr {pointer}")
+        found.bytes += size
+    if dynamic:
+        found.setup.append("%shared.dynamic = call noalias align 64 ptr @reactant_scratch(i64 %r.dynamic_shared)")
+        found.parameters.append("ptr noalias noundef align 64 %shared.dynamic")
+        found.arguments.append("ptr %shared.dynamic")
+    return found
+
+
+class Arranger:
+    """Collects the pieces of one module."""
+
+    def __init__(self, module: Module, source: Retargeted, identity: str) -> None:
+        self.module, self.source, self.identity = module, source, identity
+        self.layout = Layout(module.rest)
+        self.entries: list[tables.Entry] = []
+        self.made: list[str] = []
+        self.notes: list[str] = []
+        self._numbers = [int(n) for n in re.findall(r"^!(\d+) = ", module.rest, re.MULTILINE)]
+        self.next_note = max(self._numbers, default=-1) + 1
+
+    def note(self, text: str) -> str:
+        """A metadata node; SELF in the text is its own name."""
+        name = f"!{self.next_note}"
+        self.next_note += 1
+        self.notes.append(f"{name} = {text.replace('SELF', name)}\n")
+        return name
+
+    def kernel(self, name: str) -> None:
+        """Arrange one."""
+        text = self.module.functions.pop(name)
+        made = kernel(text)
+        shared = shared_of(made, self.source.shared, self.layout)
+        hoisted = with_addresses(made.function, shared.addresses)
+        body = self.body(made, shared, hoisted)
+        loop = self.note("distinct !{SELF, " + self.note(f'!{{!"llvm.loop.parallel_accesses", {self.group}}}') + ", "
+                         + self.note('!{!"llvm.loop.vectorize.enable", i1 true}') + "}")
+        self.made.append(blocks.independent(made, body, shared.setup, f", !llvm.loop {loop}"))
+        self.entries.append(tables.Entry(name, blocks.PREFIX + name, made.parameters,
+                                         static_shared=shared.bytes))
+
+    def body(self, made: Kernel, shared: Shared, hoisted: list[str]) -> str:
+        """The kernel's function for one thread."""
+        name = f"{made.name}.thread"
+        self.group = self.note("distinct !{}")
+        private = {line.partition(" = ")[0] for lines in made.function.blocks.values() for line in lines
+                   if " = alloca " in line}
+        for lines in made.function.blocks.values():
+            for at, line in enumerate(lines):
+                if _ALIAS_FREE.match(line) and not private:
+                    lines[at] = f"{line}, !llvm.access.group {self.group}"
+        first = next(iter(made.function.blocks.values()))
+        first[:0] = hoisted
+        parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters
+        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
+                                "#REACTANT {")
+        made.function.name = name
+        self.made.append(made.function.text())
+        return name
+
+    def text(self) -> str:
+        """The whole module."""
+        for name in self.source.kernels:
+            self.kernel(name)
+        rest = current.with_current(self.module)
+        symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
+            (v, 0) for v in self.source.device.values()]
+        there = {m.strip('"') for m in re.findall(r'^@("[^"]*"|[-\w$.]+) = (?!external|extern_weak)', self.module.rest,
+                                                  re.MULTILINE)}
+        made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there])
+        text = "".join([rest, *self.made, made, *self.notes])
+        text, routines = mathematics.with_routines(text)
+        text = text.replace("#REACTANT", "#9999") + f"\nattributes #9999 = {{ {engine.attributes()} }}\n"
+        return text + _without_declared(routines, text).replace(" #0", " #9999") + library.external(text)
+
+
+def _without_declared(text: str, other: str) -> str:
+    """A text without declarations that another has."""
+    there = set(re.findall(r"^declare [^@\n]*@([\w.]+)\(", other, re.MULTILINE))
+    return re.sub(r"^declare [^@\n]*@([\w.]+)\([^\n]*\n", lambda m: "" if m[1] in there else m[0], text,
+                  flags=re.MULTILINE)
+
+
+def arranged(text: str, source: Retargeted, identity: str) -> str:
+    """LLVM IR of the object."""
+    module = split(text)
+    module.rest = re.sub(r"^; .*\n", "", module.rest, flags=re.MULTILINE)
+    return Arranger(module, source, identity).text()

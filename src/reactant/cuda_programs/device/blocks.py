@@ -1,0 +1,110 @@
+"""The function that runs a range of blocks: arguments, where blocks are in the grid, memory, the loops over threads."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reactant.cuda_programs.device import library
+from reactant.cuda_programs.device.kernel import Kernel, Parameter, register_arguments, register_name
+from reactant.cuda_programs.device.text import quoted
+
+PREFIX = "reactant_blocks__"
+GRID, BLOCK, DYNAMIC = 8, 20, 32
+"""Where ReactantLaunch (runtime/reactant_launch.h) has the extents and the bytes of dynamic shared memory."""
+
+
+class Writer:
+    """Lines of a function with fresh names."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._names = 0
+
+    def line(self, text: str) -> None:
+        self.lines.append("  " + text)
+
+    def let(self, text: str, name: str | None = None) -> str:
+        if name is None:
+            self._names += 1
+            name = f"%w.{self._names}"
+        self.line(f"{name} = {text}")
+        return name
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
+
+    def field(self, base: str, offset: int, kind: str, name: str | None = None) -> str:
+        """A field of a structure that nothing writes meanwhile."""
+        at = self.let(f"getelementptr inbounds i8, ptr {base}, i64 {offset}")
+        return self.let(f"load {kind}, ptr {at}, align {4 if kind == 'i32' else 8}, !invariant.load !{{}}", name)
+
+
+def arguments_of(f: Writer, parameters: Iterable[Parameter]) -> None:
+    """The values of a launch's arguments, under the parameters' names."""
+    for number, parameter in enumerate(parameters):
+        at = f.let(f"getelementptr inbounds ptr, ptr %arguments, i64 {number}")
+        if parameter.by_address:
+            f.let(f"load ptr, ptr {at}, align 8, !invariant.load !{{}}", parameter.name)
+            continue
+        place = f.let(f"load ptr, ptr {at}, align 8, !invariant.load !{{}}")
+        f.let(f"load {parameter.value}, ptr {place}, !invariant.load !{{}}", parameter.name)
+
+
+def launch_of(f: Writer) -> None:
+    """The registers that are the same for a whole launch."""
+    for number, axis in enumerate(library.AXES):
+        f.field("%launch", GRID + 4 * number, "i32", f"%r.nctaid.{axis}")
+        f.field("%launch", BLOCK + 4 * number, "i32", f"%r.ntid.{axis}")
+    f.field("%launch", DYNAMIC, "i64", "%r.dynamic_shared")
+    f.let("getelementptr i8, ptr %launch, i64 0", register_name("reactant.launch"))
+
+
+def place_of_block(f: Writer, number: str) -> None:
+    """Where a block is in the grid."""
+    gx, gy = (f.let(f"zext i32 %r.nctaid.{axis} to i64") for axis in "xy")
+    row = f.let(f"udiv i64 {number}, {gx}")
+    coordinates = {"x": f.let(f"urem i64 {number}, {gx}"), "y": f.let(f"urem i64 {row}, {gy}"),
+                   "z": f.let(f"udiv i64 {row}, {gy}")}
+    for axis, value in coordinates.items():
+        f.let(f"trunc i64 {value} to i32", f"%r.ctaid.{axis}")
+
+
+def header(name: str) -> str:
+    return (f"define void @{quoted(PREFIX + name)}(ptr noundef %launch, ptr noundef %arguments, i64 noundef %first, "
+            "i64 noundef %last) #REACTANT {\n")
+
+
+def independent(kernel: Kernel, body: str, setup: list[str], note: str) -> str:
+    """A kernel whose threads do not meet: loops over blocks and threads around its body."""
+    f = Writer()
+    f.label("entry")
+    arguments_of(f, kernel.parameters)
+    launch_of(f)
+    f.lines += [f"  {line}" for line in setup]
+    f.line("%any = icmp ult i64 %first, %last")
+    f.line("br i1 %any, label %block, label %end")
+    f.label("block")
+    f.line("%number = phi i64 [ %first, %entry ], [ %number.next, %block.end ]")
+    place_of_block(f, "%number")
+    before = "block"
+    for axis in "zyx":
+        f.line(f"br label %{axis}")
+        f.label(axis)
+        f.line(f"%r.tid.{axis} = phi i32 [ 0, %{before} ], [ %{axis}.next, %{axis}.end ]")
+        before = axis
+    values = [f"{p.type} {f'byval({p.value}) ' if p.by_address else ''}{p.name}" for p in kernel.parameters]
+    f.line(f"call void @{quoted(body)}({', '.join([*values, *register_arguments()])})")
+    for axis in "xyz":
+        f.line(f"br label %{axis}.end")
+        f.label(f"{axis}.end")
+        f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
+        f.let(f"icmp ult i32 %{axis}.next, %r.ntid.{axis}", f"%{axis}.more")
+        f.line(f"br i1 %{axis}.more, label %{axis}, label %{axis}.done{note if axis == 'x' else ''}")
+        f.label(f"{axis}.done")
+    f.line("br label %block.end")
+    f.label("block.end")
+    f.line("%number.next = add nuw i64 %number, 1")
+    f.line("%more = icmp ult i64 %number.next, %last")
+    f.line("br i1 %more, label %block, label %end")
+    f.label("end")
+    f.line("ret void")
+    return header(kernel.name) + "\n".join(f.lines) + "\n}\n"

@@ -1,0 +1,40 @@
+"""A .cu file's device code as an object file for this processor."""
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from reactant.cuda_programs.device import arrange, front, prepared, retarget
+from reactant.native import engine
+
+
+def device_ir(source: str | os.PathLike, options: Sequence[str] = (), *, identity: str | None = None,
+              contract: bool = True, relocatable: bool = False, compiler: str | os.PathLike | None = None) -> str:
+    """LLVM IR of the object, before LLVM optimises it."""
+    text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler)
+    module = retarget.retargeted(text)
+    return arrange.arranged(prepared.prepared(module), module, identity or os.fspath(source))
+
+
+def device_object(source: str | os.PathLike, options: Sequence[str] = (), *, identity: str | None = None,
+                  contract: bool = True, relocatable: bool = False,
+                  compiler: str | os.PathLike | None = None) -> bytes:
+    """An ELF object file with the kernels of a CUDA source, in the form of `runtime/reactant_launch.h`.
+
+    Args:
+        source: the path of the file.
+        options: the program's options for clang: -I, -D, -std=...
+        identity: what the object and the host's object of the same source call themselves; the path by default.
+        contract: whether a * b + c is rounded once (nvcc's -fmad, which is on by default).
+        relocatable: whether other objects may name its device functions and variables (nvcc's -rdc=true).
+        compiler: another clang than that of the `ziglang` package.
+
+    Returns:
+        The object file's bytes.
+
+    Raises:
+        CompilationError: with the compiler's words.
+    """
+    text = device_ir(source, options, identity=identity, contract=contract, relocatable=relocatable,
+                     compiler=compiler)
+    return engine.object_file(text)

@@ -1,0 +1,78 @@
+"""The module before threads are arranged: what clang left open is defined, all calls that can be are inlined, every
+value and block has a name."""
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from reactant.cuda_programs.device import library
+from reactant.cuda_programs.device.retarget import Retargeted
+from reactant.cuda_programs.device.text import declared, quoted
+from reactant.native import engine
+
+_MENTIONED = re.compile(r'@("[^"]+"|[-\w$.]+)')
+
+
+def prepared(module: Retargeted) -> str:
+    """The module's text with one function for each kernel, into which everything is inlined that can be."""
+    text = module.text
+    there = declared(text)
+    added, names = library.definitions(there.values())
+    for name in names & there.keys():
+        text = text.replace(there[name], "", 1)
+    text += "\n" + added
+    text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
+                    for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
+    text += library.external(text)
+    return _inlined(text, set(module.kernels))
+
+
+def _inlined(text: str, kernels: set[str]) -> str:
+    llvm = engine.llvm
+    with engine._lock:
+        engine._target()
+        context = llvm.create_context()
+        try:
+            parsed = llvm.parse_assembly(text, context=context)
+        except RuntimeError as error:
+            raise engine.InvalidCode(f"LLVM refuses the device code: {error}") from None
+        recursive = _recursive(parsed)
+        for function in parsed.functions:
+            if not function.is_declaration:
+                function.linkage = "external" if function.name in kernels else "internal"
+                if function.name not in kernels and function.name not in recursive:
+                    function.add_function_attribute("alwaysinline")
+        for variable in parsed.global_variables:
+            if not variable.is_declaration and not variable.name.startswith("llvm."):
+                variable.linkage = "internal"
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.add_global_dead_code_eliminate_pass()
+        passes.add_simplify_cfg_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_unify_function_exit_nodes_pass()
+        passes.add_instruction_namer_pass()
+        passes.run(parsed, engine.llvm.create_pass_builder(engine._machine(), llvm.create_pipeline_tuning_options(2)))
+        made = str(parsed)
+        parsed.close()
+        context.close()
+    return made
+
+
+def _recursive(module: Any) -> set[str]:
+    """Functions that call themselves, in however many steps."""
+    calls: dict[str, set[str]] = {}
+    for function in module.functions:
+        if not function.is_declaration:
+            calls[function.name] = {n.strip('"') for n in _MENTIONED.findall(str(function).split("\n", 1)[1])}
+    found = set()
+    for name in calls:
+        seen, todo = set(), list(calls[name] & calls.keys())
+        while todo:
+            callee = todo.pop()
+            if callee not in seen:
+                seen.add(callee)
+                todo += calls[callee] & calls.keys()
+        if name in seen:
+            found.add(name)
+    return found

@@ -1,0 +1,117 @@
+"""IR for GPUs as IR for this processor: one address space, its triple and features, names of ours for intrinsics.
+
+Which variables are shared, constant or the device's is noted before their address spaces are gone.
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import field
+
+from reactant.cuda_programs.device.text import NAME
+from reactant.kernels.llvm_ir import assembly
+from reactant.native import engine
+from reactant.support.records import dataclass
+
+_SHARED, _CONSTANT, _DEVICE = 3, 4, 1
+_GLOBAL = re.compile(rf"^@({NAME}) = ([^\n]*?)\baddrspace\((\d)\) ([^\n]*?)(global|constant) ([^\n]*)$", re.MULTILINE)
+_KERNEL = re.compile(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\(", re.MULTILINE)
+
+
+@dataclass
+class Variable:
+    """A variable of the device: its LLVM type, and whether other translation units may name it."""
+
+    name: str
+    type: str
+    external: bool
+    align: int
+
+
+@dataclass
+class Retargeted:
+    """A module for this processor, and what its address spaces said."""
+
+    text: str
+    kernels: list[str]
+    shared: dict[str, Variable] = field(default_factory=dict)
+    constant: dict[str, Variable] = field(default_factory=dict)
+    device: dict[str, Variable] = field(default_factory=dict)
+
+
+def retargeted(text: str) -> Retargeted:
+    """clang's module for this processor."""
+    result = Retargeted("", [m[1].strip('"') for m in _KERNEL.finditer(text)])
+    for found in _GLOBAL.finditer(text):
+        variable = _variable(found)
+        spaces = {_SHARED: result.shared, _CONSTANT: result.constant, _DEVICE: result.device}
+        if (space := spaces.get(int(found[3]))) is not None:
+            space[variable.name] = variable
+    result.text = _everywhere(_globals(assembly.expanded(text)))
+    return result
+
+
+def _variable(found: re.Match) -> Variable:
+    rest = found[6]
+    align = re.search(r", align (\d+)", rest)
+    external = not re.search(r"\b(internal|private)\b", found[2])
+    return Variable(found[1].strip('"'), _type_at_start(rest), external, int(align[1]) if align else 16)
+
+
+def _type_at_start(text: str) -> str:
+    """The type that a text begins with."""
+    depth = 0
+    for at, c in enumerate(text):
+        depth += c in "([{<"
+        depth -= c in ")]}>"
+        if depth == 0 and (c in " ," or at + 1 == len(text)):
+            return text[:at + (c not in " ,")]
+        if depth == 0 and c in "]}>":
+            return text[:at + 1]
+    return text
+
+
+def _globals(text: str) -> str:
+    """What clang keeps for GPUs alone is gone; what the host writes is no constant."""
+    text = re.sub(r"^@llvm\.(compiler\.)?used = .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^(@[^\n]* addrspace\(4\) externally_initialized )constant ", r"\1global ", text,
+                  flags=re.MULTILINE)
+    text = re.sub(r"^\$[^\n]* = comdat [^\n]*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r",? comdat(\(\$[^)]*\))?(?=[ ,\n])", "", text)
+    return re.sub(r"^!nvvm\.annotations = .*\n", "", text, flags=re.MULTILINE)
+
+
+_TARGET = re.compile(r'"target-cpu"="sm_\w+"( "target-features"="[^"]*")?')
+_SCOPE = re.compile(r' syncscope\("[^"]*"\)')
+
+
+def _everywhere(text: str) -> str:
+    """Address spaces, GPU attributes and intrinsics' names."""
+    text = re.sub(r" addrspace\(\d+\)", "", text)
+    cast = rf"addrspacecast \(ptr (@{NAME}) to ptr\)"
+    text = re.sub(cast, r"\1", text)
+    text = re.sub(r"= addrspacecast (ptr [^\n,]*?) to ptr\b", r"= getelementptr i8, \1, i64 0", text)
+    text = _nested_casts(text)
+    text = re.sub(r"^target (datalayout|triple) = .*\n", "", text, flags=re.MULTILINE)
+    host = engine.attributes().removeprefix("nounwind ")
+    text = _TARGET.sub(lambda m: host, text).replace(' "frame-pointer"="all"', "")
+    text = re.sub(r"^(attributes #\d+ = \{[^\n]*?) noinline\b", r"\1", text, flags=re.MULTILINE)
+    text = _SCOPE.sub("", text)
+    text = text.replace("ptx_kernel ", "").replace("@llvm.nvvm.", "@nvvm.")
+    text = re.sub(r"\b(dso_local|local_unnamed_addr) ", "", text)
+    return re.sub(r"\.p[1-7](?=[.(])", ".p0", text)     # names of intrinsics with pointers
+
+
+def _nested_casts(text: str) -> str:
+    """addrspacecast of constant expressions: what is within."""
+    at = text.find("addrspacecast (")
+    while at >= 0:
+        start = at + len("addrspacecast (")
+        depth, end = 1, start
+        while depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        inner = text[start:end - 1]
+        value = inner.removeprefix("ptr ").rsplit(" to ptr", 1)[0]
+        text = text[:at] + value + text[end:]
+        at = text.find("addrspacecast (", at)
+    return text

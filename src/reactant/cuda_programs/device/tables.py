@@ -1,0 +1,80 @@
+"""What a device object tells the runtime: its kernels and variables (`runtime/reactant_launch.h`)."""
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from reactant.cuda_programs.device.kernel import Parameter
+from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.retarget import Variable
+from reactant.cuda_programs.device.text import quoted
+from reactant.support.records import dataclass
+
+VERSION = 1
+GRID_BARRIER, SPINS = 1, 2
+CONSTANT, MANAGED = 1, 2
+
+
+@dataclass
+class Entry:
+    """One kernel in the table."""
+
+    name: str
+    function: str
+    parameters: Sequence[Parameter]
+    flags: int = 0
+    max_threads: int = 0
+    static_shared: int = 0
+    work: int = 0
+
+
+def _string(name: str, text: str) -> str:
+    data = text.encode() + b"\0"
+    escaped = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
+    return f'@{name} = private constant [{len(data)} x i8] c"{escaped}"\n'
+
+
+def _places(layout: Layout, parameters: Sequence[Parameter]) -> list[tuple[int, int]]:
+    """(offset, size) of each in CUDA's parameter buffer."""
+    found, end = [], 0
+    for parameter in parameters:
+        align = layout.align(parameter.value)
+        if parameter.by_address and (said := re.search(r"\balign (\d+)", parameter.text)):
+            align = max(align, int(said[1]))
+        size = layout.size(parameter.value)
+        end = -(-end // align) * align
+        found.append((end, size))
+        end += size
+    return found
+
+
+def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Sequence[tuple[Variable, int]]) -> str:
+    """LLVM IR of the tables, and of a constructor that registers them."""
+    text = ["%reactant.kernel = type { ptr, ptr, i32, i32, i64, i64, i32, i32, i32, i32, ptr }\n"
+            "%reactant.symbol = type { ptr, ptr, i64, i32, i32 }\n"
+            "%reactant.module = type { i32, i32, ptr, ptr, i64, ptr, i64 }\n", _string("reactant.identity", identity)]
+    rows = []
+    for number, k in enumerate(kernels):
+        places = _places(layout, k.parameters)
+        listed = ", ".join(f"{{ i32, i32 }} {{ i32 {offset}, i32 {size} }}" for offset, size in places)
+        text.append(f"@reactant.parameters.{number} = private constant [{len(places)} x {{ i32, i32 }}] [{listed}]\n")
+        text.append(_string(f"reactant.name.{number}", k.name))
+        rows.append(f"%reactant.kernel {{ ptr @reactant.name.{number}, ptr @{quoted(k.function)}, i32 {k.flags}, "
+                    f"i32 {k.max_threads}, i64 {k.static_shared}, i64 0, i32 0, i32 {k.work}, i32 {len(places)}, "
+                    f"i32 0, ptr @reactant.parameters.{number} }}")
+    text.append(f"@reactant.kernels = private constant [{len(rows)} x %reactant.kernel] [{', '.join(rows)}]\n")
+    lines = []
+    for number, (variable, flags) in enumerate(symbols):
+        text.append(_string(f"reactant.variable.{number}", variable.name))
+        lines.append(f"%reactant.symbol {{ ptr @reactant.variable.{number}, ptr @{quoted(variable.name)}, "
+                     f"i64 {layout.size(variable.type)}, i32 {flags}, i32 0 }}")
+    text.append(f"@reactant.symbols = private constant [{len(lines)} x %reactant.symbol] [{', '.join(lines)}]\n")
+    text.append(f"@reactant.module = private constant %reactant.module {{ i32 {VERSION}, i32 0, "
+                f"ptr @reactant.identity, ptr @reactant.kernels, i64 {len(rows)}, ptr @reactant.symbols, "
+                f"i64 {len(lines)} }}\n")
+    text.append("@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
+                "[{ i32, ptr, ptr } { i32 200, ptr @reactant.register, ptr null }]\n"
+                "declare void @reactant_register_module(ptr)\n"
+                "define internal void @reactant.register() {\n  call void @reactant_register_module(ptr "
+                "@reactant.module)\n  ret void\n}\n")
+    return "".join(text)
