@@ -4,11 +4,13 @@ from __future__ import annotations
 import re
 from dataclasses import field
 
-from reactant.cuda_programs.device import blocks, current, library, mathematics, tables
+from reactant.cuda_programs.device import blocks, current, cuts, library, mathematics, tables, together
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.retarget import Retargeted, Variable
-from reactant.cuda_programs.device.text import Module, function, quoted, split
+from reactant.cuda_programs.device.steps import Step
+from reactant.cuda_programs.device.text import Module, quoted, result_of, split
+from reactant.cuda_programs.device.types import result_type
 from reactant.native import engine
 from reactant.support.records import dataclass
 
@@ -23,29 +25,33 @@ class Shared:
     parameters: list[str] = field(default_factory=list)
     arguments: list[str] = field(default_factory=list)
     addresses: dict[str, str] = field(default_factory=dict)
-    bytes: int = 0
+    sizes: list[tuple[str, int]] = field(default_factory=list)
+    dynamic: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return sum(size for _, size in self.sizes)
 
 
 def shared_of(made: Kernel, variables: dict[str, Variable], layout: Layout) -> Shared:
     """What a kernel uses of shared memory. Variables of no size are the dynamic part, all at one address."""
     text = made.function.text()
     found = Shared()
-    dynamic = False
     for name, variable in variables.items():
         if not re.search(rf"@{re.escape(quoted(name))}(?![-\w$.])", text):
             continue
         size = layout.size(variable.type)
         if size == 0:
             found.addresses[name] = "%shared.dynamic"
-            dynamic = True
+            found.dynamic = True
             continue
         pointer = f"%shared.{len(found.addresses)}"
         found.addresses[name] = pointer
         found.setup.append(f"{pointer} = alloca {variable.type}, align {max(variable.align, 64)}")
         found.parameters.append(f"ptr noalias noundef align 64 dereferenceable({size}) {pointer}")
         found.arguments.append(f"ptr {pointer}")
-        found.bytes += size
-    if dynamic:
+        found.sizes.append((pointer, size))
+    if found.dynamic:
         found.setup.append("%shared.dynamic = call noalias align 64 ptr @reactant_scratch(i64 %r.dynamic_shared)")
         found.parameters.append("ptr noalias noundef align 64 %shared.dynamic")
         found.arguments.append("ptr %shared.dynamic")
@@ -60,6 +66,7 @@ class Arranger:
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
         self.made: list[str] = []
+        self.current = False
         self.notes: list[str] = []
         self._numbers = [int(n) for n in re.findall(r"^!(\d+) = ", module.rest, re.MULTILINE)]
         self.next_note = max(self._numbers, default=-1) + 1
@@ -77,14 +84,47 @@ class Arranger:
         made = kernel(text)
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
-        body = self.body(made, shared, hoisted)
-        loop = self.note("distinct !{SELF, " + self.note(f'!{{!"llvm.loop.parallel_accesses", {self.group}}}') + ", "
-                         + self.note('!{!"llvm.loop.vectorize.enable", i1 true}') + "}")
+        next(iter(made.function.blocks.values()))[:0] = hoisted
+        if cuts.has_cuts(made):
+            return self.together(made, shared)
+        body = self.body(made, shared)
+        loop = self.note("distinct !{SELF, " + self.note(f'!{{!"llvm.loop.parallel_accesses", {self.group}}}') + "}")
         self.made.append(blocks.independent(made, body, shared.setup, f", !llvm.loop {loop}"))
         self.entries.append(tables.Entry(name, blocks.PREFIX + name, made.parameters,
                                          static_shared=shared.bytes))
 
-    def body(self, made: Kernel, shared: Shared, hoisted: list[str]) -> str:
+    def together(self, made: Kernel, shared: Shared) -> None:
+        """A kernel whose threads meet."""
+        self.copied(made)
+        cut = cuts.pieces(made)
+        lines = [line for block in cut.function.blocks.values() for line in block]
+        types = {name: result_type(line, self.layout) for line in lines if (name := result_of(line)) is not None
+                 and name in cut.kept} | {c.meeting.result: c.meeting.type for c in cut.cuts if c.meeting.result}
+        memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
+        grid = any(c.meeting.kind == "barrier.grid" for c in cut.cuts)
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made)))
+        self.made.append(together.blocks_function(made, memory, grid))
+        self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters,
+                                         flags=tables.GRID_BARRIER * grid, static_shared=shared.bytes))
+
+    def copied(self, made: Kernel) -> None:
+        """Structures that a kernel gets by value and writes into are each thread's own."""
+        for parameter in made.parameters:
+            if parameter.by_address and "readonly" not in parameter.text:
+                own = parameter.name
+                parameter.name = f"{own}.given"
+                size = self.layout.size(parameter.value)
+                next(iter(made.function.blocks.values()))[:0] = [
+                    f"{own} = alloca {parameter.value}, align 16",
+                    f"call void @llvm.memcpy.p0.p0.i64(ptr {own}, ptr {parameter.name}, i64 {size}, i1 false)"]
+
+    def keeps_current(self, made: Kernel) -> bool:
+        """Whether a kernel calls functions that may ask which thread they run for."""
+        keeps = "" in made.calls or any(name in self.module.functions for name in made.calls)
+        self.current |= keeps
+        return keeps
+
+    def body(self, made: Kernel, shared: Shared) -> str:
         """The kernel's function for one thread."""
         name = f"{made.name}.thread"
         self.group = self.note("distinct !{}")
@@ -94,8 +134,8 @@ class Arranger:
             for at, line in enumerate(lines):
                 if _ALIAS_FREE.match(line) and not private:
                     lines[at] = f"{line}, !llvm.access.group {self.group}"
-        first = next(iter(made.function.blocks.values()))
-        first[:0] = hoisted
+        if self.keeps_current(made):
+            next(iter(made.function.blocks.values()))[:0] = current.kept()
         parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters
         made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
                                 "#REACTANT {")
@@ -107,7 +147,7 @@ class Arranger:
         """The whole module."""
         for name in self.source.kernels:
             self.kernel(name)
-        rest = current.with_current(self.module)
+        rest = current.with_current(self.module, self.current)
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
         there = {m.strip('"') for m in re.findall(r'^@("[^"]*"|[-\w$.]+) = (?!external|extern_weak)', self.module.rest,

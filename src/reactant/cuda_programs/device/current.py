@@ -3,6 +3,7 @@ a variable of the CPU thread, which kernels that call such functions keep."""
 from __future__ import annotations
 
 from reactant.cuda_programs.device import library
+from reactant.cuda_programs.device.kernel import register_name
 from reactant.cuda_programs.device.text import Module, quoted
 
 VARIABLE = "reactant_device_current"
@@ -12,11 +13,11 @@ OFFSETS = {register: 16 + 4 * number for number, register in enumerate(
 SIZE = 16 + 4 * 12 + 16
 
 
-def with_current(module: Module) -> str:
+def with_current(module: Module, kept_by_kernels: bool) -> str:
     """The module without its kernels, whose functions read registers from the variable."""
     text = module.text()
     used = [r for r in library.REGISTERS if f"@{r}(" in text]
-    if not used:
+    if not used and not kept_by_kernels:
         return text
     for register in used:
         kind = library.REGISTERS[register]
@@ -26,5 +27,13 @@ def with_current(module: Module) -> str:
                  f"  %a = call ptr @llvm.threadlocal.address.p0(ptr @{VARIABLE})\n"
                  f"  %p = getelementptr i8, ptr %a, i64 {OFFSETS[register]}\n  %r = load {kind}, ptr %p\n"
                  f"  ret {kind} %r\n}}\n")
-    return text + (f"@{VARIABLE} = linkonce_odr hidden thread_local global [{SIZE} x i8] zeroinitializer, align 16\n"
-                   "declare nonnull ptr @llvm.threadlocal.address.p0(ptr nonnull)\n")
+    return text + (f"@{VARIABLE} = linkonce_odr hidden thread_local global [{SIZE} x i8] zeroinitializer, align 16\n")
+
+
+def kept() -> list[str]:
+    """Instructions that write the registers of a thread, which are values of a function, into the variable."""
+    lines = [f"%current = call ptr @llvm.threadlocal.address.p0(ptr @{VARIABLE})"]
+    for number, (register, kind) in enumerate(library.REGISTERS.items()):
+        lines += [f"%current.{number} = getelementptr i8, ptr %current, i64 {OFFSETS[register]}",
+                  f"store {kind} {register_name(register)}, ptr %current.{number}"]
+    return lines

@@ -12,8 +12,13 @@ class Layout:
 
     def __init__(self, text: str) -> None:
         self.structs: dict[str, Type] = {}
-        read_structs({unquoted(m[1]): m[2] for m in
-                      re.finditer(r'^(%(?:"[^"]*"|[-a-zA-Z$._0-9]+)) = type (.*)$', text, re.MULTILINE)}, self.structs)
+        self._texts = {unquoted(m[1]): m[2] for m in
+                       re.finditer(r'^(%(?:"[^"]*"|[-a-zA-Z$._0-9]+)) = type (.*)$', text, re.MULTILINE)}
+        read_structs(self._texts, self.structs)
+
+    def text_of(self, name: str) -> str:
+        """What a named type is."""
+        return self._texts[unquoted(name)]
 
     def type(self, text: str) -> Type:
         return Tokens(text, self.structs).type()

@@ -69,6 +69,10 @@ declare i64 @reactant_device_nanoseconds() nounwind
 declare void @reactant.barrier.block() convergent nounwind
 declare noalias ptr @reactant_scratch(i64) nounwind
 declare void @reactant_grid_wait(ptr) nounwind
+declare i32 @reactant_run_block(ptr) nounwind
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare nonnull ptr @llvm.threadlocal.address.p0(ptr nonnull)
 """
 """What the runtime has."""
 

@@ -1,0 +1,197 @@
+"""Where a kernel's threads meet cuts it in pieces: which values live across the cuts, and which are computed anew."""
+from __future__ import annotations
+
+import re
+from dataclasses import field
+
+from reactant.cuda_programs.device.kernel import Kernel
+from reactant.cuda_programs.device.meetings import Meeting, meeting
+from reactant.cuda_programs.device.text import Function, opcode_of, result_of, successors, uses_of
+from reactant.support.records import dataclass
+
+MOST_ANEW = 24
+"""Instructions from which on a value is kept rather than computed anew."""
+_PURE = frozenset(("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "zext", "sext", "trunc",
+                   "getelementptr", "select", "ptrtoint", "inttoptr", "bitcast", "sitofp", "uitofp", "fadd", "fsub",
+                   "fmul", "fneg", "fpext", "fptrunc", "fcmp", "freeze"))
+_PHI = re.compile(r"\[ ([^,\]]+), %((?:\"[^\"]*\"|[-\w$.]+)) \]")
+
+
+@dataclass
+class Cut:
+    """A meeting: the block that ends with it, the block after it, the values that are needed from there on."""
+
+    site: int
+    meeting: Meeting
+    before: str
+    after: str
+    live: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Pieces:
+    """A kernel that is cut: its blocks, and what its values are."""
+
+    function: Function
+    cuts: list[Cut]
+    kept: list[str]
+    """Values that live across a cut and have to be remembered."""
+    anew: list[str]
+    """Instructions that every piece computes at its start, in order."""
+    arrays: list[str]
+    """Local arrays (alloca) that live across a cut."""
+
+
+def has_cuts(made: Kernel) -> bool:
+    return any(meeting(line) for lines in made.function.blocks.values() for line in lines)
+
+
+def pieces(made: Kernel) -> Pieces:
+    """Cut a kernel at its meetings."""
+    function, cuts = _split(made.function)
+    live = _live_at_starts(function)
+    lines_of = {name: line for lines in function.blocks.values() for line in lines
+                if (name := result_of(line)) is not None}
+    parameters = {p.name for p in made.parameters}
+    read_only = {p.name for p in made.parameters if p.by_address and "readonly" in p.text}
+    kept: dict[str, None] = {}
+    arrays: dict[str, None] = {}
+    anew: dict[str, None] = {}
+    cheap = _Anew(lines_of, read_only)
+    for cut in cuts:
+        wanted = sorted(live[cut.after] - {cut.meeting.result} - parameters, key=_order)
+        for name in wanted:
+            if name not in lines_of:
+                continue
+            if opcode_of(lines_of[name]) == "alloca":
+                arrays[name] = None
+                continue
+            if (needed := cheap.needed(name)) is not None:
+                anew.update(dict.fromkeys(needed))
+                arrays.update(dict.fromkeys(n for n in needed if opcode_of(lines_of[n]) == "alloca"))
+                continue
+            kept[name] = None
+            cut.live.append(name)
+    return Pieces(function, cuts, list(kept), [n for n in anew if n not in arrays], list(arrays))
+
+
+def _order(name: str) -> tuple[int, str]:
+    return len(name), name
+
+
+class _Anew:
+    """Which values follow from parameters by a few instructions without side effects."""
+
+    def __init__(self, lines: dict[str, str], read_only: set[str]) -> None:
+        self.lines, self.read_only = lines, read_only
+        self._known: dict[str, list[str] | None] = {}
+
+    def needed(self, name: str) -> list[str] | None:
+        """The instructions that make a value, in order; None where it has to be kept."""
+        if name not in self._known:
+            self._known[name] = None
+            self._known[name] = self._needed(name)
+        return self._known[name]
+
+    def _needed(self, name: str) -> list[str] | None:
+        line = self.lines[name]
+        opcode = opcode_of(line)
+        if opcode == "alloca":
+            return [name]
+        if opcode == "load":
+            source = re.search(r", ptr (%[^ ,]+)", line)
+            if source is None or "volatile" in line or "atomic" in line or not self._constant(source[1]):
+                return None
+        elif opcode in ("udiv", "urem", "sdiv", "srem"):
+            if not re.search(r", [1-9]\d*$", line):
+                return None
+        elif opcode not in _PURE and not re.search(r"= (?:tail )?call .*@llvm\.(?:smin|smax|umin|umax|abs|fma|fmuladd|"
+                                                   r"ctpop|fshl|fshr|vector\.)", line):
+            return None
+        found: dict[str, None] = {}
+        for used in uses_of(line):
+            if used in self.lines:
+                inner = self.needed(used)
+                if inner is None:
+                    return None
+                found.update(dict.fromkeys(inner))
+        found[name] = None
+        return list(found) if len(found) <= MOST_ANEW else None
+
+    def _constant(self, pointer: str) -> bool:
+        """Whether a pointer leads into an argument that is only read."""
+        while pointer in self.lines and opcode_of(self.lines[pointer]) == "getelementptr":
+            source = re.search(r", ptr (%[^ ,]+)", self.lines[pointer])
+            if source is None:
+                return False
+            pointer = source[1]
+        return pointer in self.read_only
+
+
+def _split(function: Function) -> tuple[Function, list[Cut]]:
+    """Blocks end where threads meet."""
+    blocks: dict[str, list[str]] = {}
+    cuts: list[Cut] = []
+    last: dict[str, str] = {}
+    for label, lines in function.blocks.items():
+        current = blocks.setdefault(label, [])
+        name = label
+        for line in lines:
+            found = meeting(line)
+            if found is None:
+                current.append(line)
+                continue
+            after = f"cut.{len(cuts) + 1}.after"
+            cuts.append(Cut(len(cuts) + 1, found, name, after))
+            name, current = after, blocks.setdefault(after, [])
+        last[label] = name
+    for lines in blocks.values():
+        for at, line in enumerate(lines):
+            if " = phi " in line:
+                lines[at] = _PHI.sub(lambda m: f"[ {m[1]}, %{last[m[2]]} ]", line)
+    return Function(function.header, function.name, blocks), cuts
+
+
+def phi_inputs(line: str) -> list[tuple[str, str]]:
+    """(value, block) of a phi."""
+    return _PHI.findall(line)
+
+
+def _live_at_starts(function: Function) -> dict[str, set[str]]:
+    """The values that are needed from the start of each block on; a block before a cut leads to the one after."""
+    uses: dict[str, set[str]] = {}
+    defines: dict[str, set[str]] = {}
+    after: dict[str, list[str]] = {}
+    from_phis: dict[str, set[str]] = {label: set() for label in function.blocks}
+    labels = list(function.blocks)
+    for number, (label, lines) in enumerate(function.blocks.items()):
+        used: set[str] = set()
+        known: set[str] = set()
+        for line in lines:
+            if " = phi " in line:
+                for value, block in phi_inputs(line):
+                    if value[0] == "%":
+                        from_phis[block].add(value)
+                    else:
+                        from_phis[block].update(v for v in uses_of(value) if v[0] == "%")
+            else:
+                used.update(u for u in uses_of(line) if u not in known)
+            if (name := result_of(line)) is not None:
+                known.add(name)
+        uses[label], defines[label] = used, known
+        targets = successors(lines[-1]) if lines and opcode_of(lines[-1]) in ("br", "switch", "indirectbr") else []
+        ended = bool(targets) or (bool(lines) and opcode_of(lines[-1]) in ("ret", "unreachable"))
+        after[label] = targets if ended else [labels[number + 1]]
+    live = {label: set(uses[label]) for label in labels}
+    changed = True
+    while changed:
+        changed = False
+        for label in reversed(labels):
+            out = set(from_phis[label])
+            for target in after[label]:
+                out |= live[target]
+            new = uses[label] | (out - defines[label])
+            if len(new) != len(live[label]):
+                live[label] = new
+                changed = True
+    return live
