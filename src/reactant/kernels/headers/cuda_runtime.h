@@ -1,5 +1,8 @@
 // The host side of CUDA, as far as sources that also hold a host program need it to be read. Nothing of it is ever run.
 #pragma once
+#ifdef __REACTANT_PROGRAM__
+#include <reactant_program_api.h>
+#else
 #include "reactant_names_aside.h"
 #include <stddef.h>
 
@@ -41,3 +44,4 @@ template <class T> static inline cudaError_t cudaFuncSetAttribute(T *, cudaFuncA
 template <class T> static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *, int *, T, size_t = 0, int = 0) { return cudaSuccess; }
 template <class T> static inline cudaError_t cudaLaunchCooperativeKernel(const T *, dim3, dim3, void **, size_t = 0, cudaStream_t = 0) { return cudaSuccess; }
 #include "reactant_names_back.h"
+#endif

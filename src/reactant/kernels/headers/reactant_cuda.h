@@ -11,7 +11,6 @@
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((device))
 #define __forceinline__ __inline__ __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __maxnreg__(...)
 #define __cluster_dims__(...)
@@ -341,9 +340,11 @@ extern "C" __attribute__((device)) void __reactant_trap(void);
 #define __trap() __reactant_trap()
 #define __brkpt() __reactant_trap()
 #include "assert.h"
+#ifndef __REACTANT_PROGRAM__
 typedef struct CUstream_st *cudaStream_t;
 extern "C" int cudaConfigureCall(dim3, dim3, size_t = 0, struct CUstream_st * = 0);
 extern "C" unsigned __cudaPushCallConfiguration(dim3, dim3, size_t = 0, struct CUstream_st * = 0);
 extern "C" int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
+#endif
 #include "cuda_runtime.h"
 #include "reactant_names_back.h"

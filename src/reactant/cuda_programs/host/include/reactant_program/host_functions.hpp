@@ -1,0 +1,48 @@
+// Functions that nvcc has for host code in the global namespace: min and max, and those of CUDA's own that host code may call.
+#pragma once
+#define REACTANT_HOST static __inline__ __attribute__((host, unused))
+#define REACTANT_EXTREMES(A, B, R)                                                                                     \
+    REACTANT_HOST R min(A a, B b) { return (R)b < (R)a ? (R)b : (R)a; }                                                \
+    REACTANT_HOST R max(A a, B b) { return (R)a < (R)b ? (R)b : (R)a; }
+#define REACTANT_EXTREMES2(A, B, R) REACTANT_EXTREMES(A, B, R) REACTANT_EXTREMES(B, A, R)
+REACTANT_EXTREMES(int, int, int)
+REACTANT_EXTREMES(unsigned, unsigned, unsigned)
+REACTANT_EXTREMES(long, long, long)
+REACTANT_EXTREMES(unsigned long, unsigned long, unsigned long)
+REACTANT_EXTREMES(long long, long long, long long)
+REACTANT_EXTREMES(unsigned long long, unsigned long long, unsigned long long)
+REACTANT_EXTREMES2(int, unsigned, unsigned)
+REACTANT_EXTREMES2(int, long, long)
+REACTANT_EXTREMES2(int, unsigned long, unsigned long)
+REACTANT_EXTREMES2(int, long long, long long)
+REACTANT_EXTREMES2(int, unsigned long long, unsigned long long)
+REACTANT_EXTREMES2(unsigned, long, long)
+REACTANT_EXTREMES2(unsigned, unsigned long, unsigned long)
+REACTANT_EXTREMES2(unsigned, long long, long long)
+REACTANT_EXTREMES2(unsigned, unsigned long long, unsigned long long)
+REACTANT_EXTREMES2(long, unsigned long, unsigned long)
+REACTANT_EXTREMES2(long long, unsigned long long, unsigned long long)
+#define REACTANT_EXTREMES_FLOAT(A, B, R, MIN, MAX)                                                                     \
+    REACTANT_HOST R min(A a, B b) { return MIN((R)a, (R)b); }                                                          \
+    REACTANT_HOST R max(A a, B b) { return MAX((R)a, (R)b); }
+REACTANT_EXTREMES_FLOAT(float, float, float, __builtin_fminf, __builtin_fmaxf)
+REACTANT_EXTREMES_FLOAT(double, double, double, __builtin_fmin, __builtin_fmax)
+REACTANT_EXTREMES_FLOAT(float, double, double, __builtin_fmin, __builtin_fmax)
+REACTANT_EXTREMES_FLOAT(double, float, double, __builtin_fmin, __builtin_fmax)
+REACTANT_HOST unsigned umin(unsigned a, unsigned b) { return b < a ? b : a; }
+REACTANT_HOST unsigned umax(unsigned a, unsigned b) { return a < b ? b : a; }
+REACTANT_HOST float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
+REACTANT_HOST double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+REACTANT_HOST float rsqrt(float x) { return 1.0f / __builtin_sqrtf(x); }
+REACTANT_HOST float rcbrtf(float x) { return 1.0f / __builtin_cbrtf(x); }
+REACTANT_HOST double rcbrt(double x) { return 1.0 / __builtin_cbrt(x); }
+REACTANT_HOST float sinpif(float x) { return (float)__builtin_sin(3.14159265358979323846 * __builtin_fmod(x, 2.0)); }
+REACTANT_HOST double sinpi(double x) { return __builtin_sin(3.14159265358979323846 * __builtin_fmod(x, 2.0)); }
+REACTANT_HOST float cospif(float x) { return (float)__builtin_cos(3.14159265358979323846 * __builtin_fmod(x, 2.0)); }
+REACTANT_HOST double cospi(double x) { return __builtin_cos(3.14159265358979323846 * __builtin_fmod(x, 2.0)); }
+REACTANT_HOST float normcdff(float x) { return (float)(0.5 * __builtin_erfc(-x * 0.70710678118654752440)); }
+REACTANT_HOST double normcdf(double x) { return 0.5 * __builtin_erfc(-x * 0.70710678118654752440); }
+REACTANT_HOST float fdividef(float x, float y) { return x / y; }
+#undef REACTANT_EXTREMES
+#undef REACTANT_EXTREMES2
+#undef REACTANT_EXTREMES_FLOAT
