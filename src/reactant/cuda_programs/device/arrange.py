@@ -1,10 +1,13 @@
 """A prepared module with its kernels as functions that run ranges of blocks."""
 from __future__ import annotations
 
+import copy
 import re
 from dataclasses import field
 
-from reactant.cuda_programs.device import blocks, current, cuts, library, mathematics, tables, together
+from reactant.cuda_programs.device import blocks, current, cuts, library, mathematics, stepped, tables, together
+from reactant.cuda_programs.device.groups import GROUP, Group, marked
+from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.retarget import Retargeted, Variable
@@ -13,9 +16,6 @@ from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
 from reactant.native import engine
 from reactant.support.records import dataclass
-
-_ALIAS_FREE = re.compile(r"^(?:%\S+ = )?(load|store) (?!atomic|volatile)")
-
 
 @dataclass
 class Shared:
@@ -85,27 +85,59 @@ class Arranger:
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
         next(iter(made.function.blocks.values()))[:0] = hoisted
-        if cuts.has_cuts(made):
-            return self.together(made, shared)
-        body = self.body(made, shared)
-        loop = self.note("distinct !{SELF, " + self.note(f'!{{!"llvm.loop.parallel_accesses", {self.group}}}') + "}")
-        self.made.append(blocks.independent(made, body, shared.setup, f", !llvm.loop {loop}"))
-        self.entries.append(tables.Entry(name, blocks.PREFIX + name, made.parameters,
-                                         static_shared=shared.bytes))
-
-    def together(self, made: Kernel, shared: Shared) -> None:
-        """A kernel whose threads meet."""
+        alone = copy.deepcopy(made)
+        if not cuts.has_cuts(made):
+            cut = cuts.pieces(made)
+            if cut.cuts:
+                return self.stepped(made, shared, cut, self.body(alone, shared))
+            body = self.body(alone, shared)
+            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}"))
+            self.entry(made, shared)
+            return None
         self.copied(made)
         cut = cuts.pieces(made)
+        if any(c.meeting and (c.meeting.kind == "barrier.grid" or c.meeting.code >= FIRST_OF_WARP) for c in cut.cuts):
+            return self.together(made, shared, cut)
+        return self.stepped(made, shared, cut, None)
+
+    def loop(self) -> str:
+        """The note of a loop whose iterations depend on nothing of one another."""
+        return self.note("distinct !{SELF, " + self.note(f'!{{!"llvm.loop.parallel_accesses", {self.group}}}') + "}")
+
+    def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
+        self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
+                                         static_shared=shared.bytes))
+
+    def types(self, cut: cuts.Pieces) -> dict[str, str]:
+        """The types of kept values."""
         lines = [line for block in cut.function.blocks.values() for line in block]
-        types = {name: result_type(line, self.layout) for line in lines if (name := result_of(line)) is not None
-                 and name in cut.kept} | {c.meeting.result: c.meeting.type for c in cut.cuts if c.meeting.result}
+        return {name: result_type(line, self.layout) for line in lines if (name := result_of(line)) is not None
+                and name in cut.kept} | {c.meeting.result: c.meeting.type for c in cut.cuts
+                                         if c.meeting and c.meeting.result}
+
+    def together(self, made: Kernel, shared: Shared, cut: cuts.Pieces) -> None:
+        """A kernel whose threads meet, run by the runtime."""
+        types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        grid = any(c.meeting.kind == "barrier.grid" for c in cut.cuts)
+        grid = any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts)
         self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made)))
         self.made.append(together.blocks_function(made, memory, grid))
-        self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters,
-                                         flags=tables.GRID_BARRIER * grid, static_shared=shared.bytes))
+        self.entry(made, shared, tables.GRID_BARRIER * grid)
+
+    def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: str | None) -> None:
+        """A kernel that groups of threads run in step."""
+        types = self.types(cut)
+        memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
+        keeps = self.keeps_current(made)
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps))
+        self.group = self.note("distinct !{}")
+        marked(cut.function, self.group)
+        group = Group(made, cut, types, shared.parameters, GROUP, (self.group, self.loop), self.layout)
+        arrays = [size for _, size in memory.arrays]
+        self.made += [group.lane(arrays, current.kept() if keeps else []), group.group(arrays),
+                      stepped.apart_function(group, memory),
+                      stepped.blocks_function(group, memory, thread, self.loop)]
+        self.entry(made, shared)
 
     def copied(self, made: Kernel) -> None:
         """Structures that a kernel gets by value and writes into are each thread's own."""
@@ -128,12 +160,7 @@ class Arranger:
         """The kernel's function for one thread."""
         name = f"{made.name}.thread"
         self.group = self.note("distinct !{}")
-        private = {line.partition(" = ")[0] for lines in made.function.blocks.values() for line in lines
-                   if " = alloca " in line}
-        for lines in made.function.blocks.values():
-            for at, line in enumerate(lines):
-                if _ALIAS_FREE.match(line) and not private:
-                    lines[at] = f"{line}, !llvm.access.group {self.group}"
+        marked(made.function, self.group)
         if self.keeps_current(made):
             next(iter(made.function.blocks.values()))[:0] = current.kept()
         parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters

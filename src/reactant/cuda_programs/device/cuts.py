@@ -5,7 +5,8 @@ import re
 from dataclasses import field
 
 from reactant.cuda_programs.device.kernel import Kernel
-from reactant.cuda_programs.device.meetings import Meeting, meeting
+from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, Meeting, meeting
+from reactant.cuda_programs.device.uniformity import Uniformity, uniformity
 from reactant.cuda_programs.device.text import Function, opcode_of, result_of, successors, uses_of
 from reactant.support.records import dataclass
 
@@ -17,15 +18,25 @@ _PURE = frozenset(("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor
 _PHI = re.compile(r"\[ ([^,\]]+), %((?:\"[^\"]*\"|[-\w$.]+)) \]")
 
 
+STEPPED = 1
+"""The kind of a cut where groups of threads go on in step, and a single thread just goes on."""
+
+
 @dataclass
 class Cut:
-    """A meeting: the block that ends with it, the block after it, the values that are needed from there on."""
+    """A meeting, or one way of a branch that groups take as a whole: the block that ends there, the block after it,
+    the values that are needed from there on."""
 
     site: int
-    meeting: Meeting
+    meeting: Meeting | None
     before: str
     after: str
     live: list[str] = field(default_factory=list)
+
+    @property
+    def state(self) -> int:
+        """What says that a thread is here."""
+        return self.site << 8 | (self.meeting.code if self.meeting else STEPPED)
 
 
 @dataclass
@@ -40,6 +51,7 @@ class Pieces:
     """Instructions that every piece computes at its start, in order."""
     arrays: list[str]
     """Local arrays (alloca) that live across a cut."""
+    uniform: Uniformity
 
 
 def has_cuts(made: Kernel) -> bool:
@@ -49,6 +61,10 @@ def has_cuts(made: Kernel) -> bool:
 def pieces(made: Kernel) -> Pieces:
     """Cut a kernel at its meetings."""
     function, cuts = _split(made.function)
+    results = {c.meeting.result for c in cuts if c.meeting and c.meeting.result}
+    known = uniformity(function, {c.before for c in cuts}, {
+        c.meeting.result for c in cuts if c.meeting and c.meeting.result and c.meeting.code >= FIRST_OF_WARP})
+    _step(function, cuts, known.stepped)
     live = _live_at_starts(function)
     lines_of = {name: line for lines in function.blocks.values() for line in lines
                 if (name := result_of(line)) is not None}
@@ -57,10 +73,13 @@ def pieces(made: Kernel) -> Pieces:
     kept: dict[str, None] = {}
     arrays: dict[str, None] = {}
     anew: dict[str, None] = {}
-    cheap = _Anew(lines_of, read_only)
+    cheap = _Anew(lines_of, read_only, results)
     for cut in cuts:
-        wanted = sorted(live[cut.after] - {cut.meeting.result} - parameters, key=_order)
+        wanted = sorted(live[cut.after] - {cut.meeting.result if cut.meeting else None} - parameters, key=_order)
         for name in wanted:
+            if name in results:
+                kept[name] = None
+                cut.live.append(name)
             if name not in lines_of:
                 continue
             if opcode_of(lines_of[name]) == "alloca":
@@ -72,7 +91,7 @@ def pieces(made: Kernel) -> Pieces:
                 continue
             kept[name] = None
             cut.live.append(name)
-    return Pieces(function, cuts, list(kept), [n for n in anew if n not in arrays], list(arrays))
+    return Pieces(function, cuts, list(kept), [n for n in anew if n not in arrays], list(arrays), known)
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -82,8 +101,8 @@ def _order(name: str) -> tuple[int, str]:
 class _Anew:
     """Which values follow from parameters by a few instructions without side effects."""
 
-    def __init__(self, lines: dict[str, str], read_only: set[str]) -> None:
-        self.lines, self.read_only = lines, read_only
+    def __init__(self, lines: dict[str, str], read_only: set[str], results: set[str]) -> None:
+        self.lines, self.read_only, self.results = lines, read_only, results
         self._known: dict[str, list[str] | None] = {}
 
     def needed(self, name: str) -> list[str] | None:
@@ -110,6 +129,8 @@ class _Anew:
             return None
         found: dict[str, None] = {}
         for used in uses_of(line):
+            if used in self.results:
+                return None
             if used in self.lines:
                 inner = self.needed(used)
                 if inner is None:
@@ -150,6 +171,30 @@ def _split(function: Function) -> tuple[Function, list[Cut]]:
             if " = phi " in line:
                 lines[at] = _PHI.sub(lambda m: f"[ {m[1]}, %{last[m[2]]} ]", line)
     return Function(function.header, function.name, blocks), cuts
+
+
+def _step(function: Function, cuts: list[Cut], stepped: list[str]) -> None:
+    """Both ways of the branches that groups take as a whole get blocks of their own."""
+    for label in stepped:
+        lines = function.blocks[label]
+        found = re.match(r"br i1 (.*), label %(\S+), label %(\S+?)(,.*)?$", lines[-1])
+        assert found is not None
+        ways = []
+        for target in (found[2], found[3]):
+            way = f"way.{len(cuts) + 1}"
+            cuts.append(Cut(len(cuts) + 1, None, label, way))
+            ways.append(way)
+            function.blocks[way] = [f"br label %{target}"]
+            for at, line in enumerate(function.blocks[target]):
+                if " = phi " in line:
+                    function.blocks[target][at] = _phi_from(line, label, way, found[2] == found[3])
+        lines[-1] = f"br i1 {found[1]}, label %{ways[0]}, label %{ways[1]}{found[4] or ''}"
+
+
+def _phi_from(line: str, old: str, new: str, twice: bool) -> str:
+    """A phi that hears from a block by way of another; the first of two where it heard from it twice."""
+    return _PHI.sub(lambda m: f"[ {m[1]}, %{new} ]" if m[2] == old else m[0], line, count=0) if not twice else \
+        re.sub(rf"%{re.escape(old)} \]", f"%{new} ]", line, count=1)
 
 
 def phi_inputs(line: str) -> list[tuple[str, str]]:

@@ -12,6 +12,7 @@ from reactant.kernels.ways_in import clang
 ARCHITECTURE = "sm_80"
 PROGRAM_HEADERS = Path(__file__).parents[1] / "host" / "include"
 
+WHOLE = False
 LANGUAGE = ("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={ARCHITECTURE}", "-nocudalib", "-nocudainc",
             "-foffload-implicit-host-device-templates")
 SHAPE = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-inline-threshold=100000", "-mllvm",
@@ -28,7 +29,7 @@ def command(source: str | os.PathLike, options: Sequence[str] = (), *, contract:
     """
     standard = [] if any(o.startswith(("-std=", "--std")) for o in options) else ["-std=gnu++17"]
     program = PROGRAM_HEADERS / "reactant_program.h"
-    first = [f"-I{PROGRAM_HEADERS}", "-include", str(program)] if program.exists() else ["-include", "reactant_cuda.h"]
+    first = [f"-I{PROGRAM_HEADERS}", "-include", str(program)] if WHOLE else ["-include", "reactant_cuda.h"]
     return [*clang.command(compiler), *LANGUAGE, *clang.system_headers(compiler, True), f"-I{clang.HEADERS}", *first,
             *SHAPE, f"-ffp-contract={'fast' if contract else 'off'}", *standard, *options,
             *(["-fgpu-rdc"] if relocatable else []), os.fspath(source), "-o", "-"]

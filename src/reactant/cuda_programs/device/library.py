@@ -70,6 +70,11 @@ declare void @reactant.barrier.block() convergent nounwind
 declare noalias ptr @reactant_scratch(i64) nounwind
 declare void @reactant_grid_wait(ptr) nounwind
 declare i32 @reactant_run_block(ptr) nounwind
+declare void @reactant_reduce_block(ptr, i32) nounwind
+declare i32 @llvm.smin.i32(i32, i32)
+declare i32 @llvm.smax.i32(i32, i32)
+declare i1 @llvm.vector.reduce.and.v16i1(<16 x i1>)
+declare i1 @llvm.vector.reduce.and.v32i1(<32 x i1>)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare nonnull ptr @llvm.threadlocal.address.p0(ptr nonnull)

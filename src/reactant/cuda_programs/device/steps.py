@@ -5,7 +5,7 @@ step they come back from there. So barriers may stand in any control flow.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from reactant.cuda_programs.device.cuts import Cut, Pieces, phi_inputs
 from reactant.cuda_programs.device.meetings import narrowed, widened
@@ -20,6 +20,9 @@ PLACES = {"x": ("i64", 8), "m": ("i32", 4), "y": ("i32", 4), "z": ("i32", 4)}
 class Step:
     """Writes the body of a step function."""
 
+    note = ""
+    """What loads and stores of the thread's memory are marked with."""
+
     def __init__(self, cut: Pieces, types: Mapping[str, str]) -> None:
         self.cut, self.types = cut, types
         self.names = {name: f"slot.{number}" for number, name in enumerate(cut.kept)}
@@ -29,16 +32,16 @@ class Step:
         """All blocks, from the dispatch on the state on. %state, %index and %kept.N (memory of the thread for each
         kept value) are defined before; exchange is through %x.at, %m.at, %y.at, %z.at, %answer.at."""
         entry = next(iter(self.cut.function.blocks))
-        lines = [f"  %{self.names[n]} = alloca {self.types[n]}" for n in self.cut.kept]
+        lines = self.variables()
         arrays = set(self.cut.arrays)
         anew = set(self.cut.anew)
         everything = {name: line for block in self.cut.function.blocks.values() for line in block
                       if (name := result_of(line)) is not None}
         lines += [f"  {everything[name]}" for name in self.cut.anew]
-        cases = " ".join(f"i32 {self.state(c)}, label %resume.{c.site}" for c in self.cut.cuts)
+        cases = " ".join(f"i32 {c.state}, label %resume.{c.site}" for c in self.cut.cuts)
         lines.append(f"  switch i32 %state, label %begin [ {cases} ]")
         lines += ["begin:", *self.begin(), f"  br label %{entry}"]
-        at_end = {c.before: c for c in self.cut.cuts}
+        at_end = {c.before: c for c in self.cut.cuts if c.meeting is not None}
         at_start = {c.after: c for c in self.cut.cuts}
         gone = arrays | anew
         loads = self.phi_loads()
@@ -49,7 +52,7 @@ class Step:
             body = [line for line in block if result_of(line) not in gone]
             ended = at_end.get(label)
             head = body if ended else body[:-1]
-            if resumed is not None and (name := resumed.meeting.result) in self.names:
+            if resumed is not None and resumed.meeting and (name := resumed.meeting.result) in self.names:
                 lines.append(f"  store {self.types[name]} {name}, ptr %{self.names[name]}")
             phis = [line for line in head if " = phi " in line]
             lines += [f"  {self.phi(line, label)}" for line in phis]
@@ -61,11 +64,12 @@ class Step:
             if ended is not None:
                 lines += self.left(ended)
             else:
-                lines += [f"  {text}" for text in self.ended(body[-1])]
+                lines += [f"  {text}" for text in self.ended(label, body[-1])]
         return lines
 
-    def state(self, cut: Cut) -> int:
-        return cut.site << 8 | cut.meeting.code
+    def variables(self) -> list[str]:
+        """The variables of kept values."""
+        return [f"  %{self.names[n]} = alloca {self.types[n]}" for n in self.cut.kept]
 
     def begin(self) -> list[str]:
         """What only the start of a thread does."""
@@ -121,11 +125,8 @@ class Step:
 
     def left(self, cut: Cut) -> list[str]:
         """The end of a step at a meeting."""
-        lines = []
-        for name in cut.live:
-            again = self.fresh()
-            lines.append(f"  {again} = load {self.types[name]}, ptr %{self.names[name]}")
-            lines.append(f"  store {self.types[name]} {again}, ptr %kept.{self.cut.kept.index(name)}")
+        assert cut.meeting is not None
+        lines = [f"  {line}" for line in self.kept(cut.live)]
         for letter, (kind, value) in cut.meeting.operands.items():
             if value in self.names:
                 again = self.fresh()
@@ -136,25 +137,42 @@ class Step:
                 lines += [f"  {line}" for line in more]
                 kind = "i64"
             lines.append(f"  store {kind} {value}, ptr %{letter}.at")
-        return [*lines, f"  ret i32 {self.state(cut)}"]
+        return [*lines, *(f"  {line}" for line in self.returned(str(cut.state)))]
+
+    def kept(self, names: Iterable[str]) -> list[str]:
+        """Variables go to the thread's memory."""
+        lines = []
+        for name in names:
+            again = self.fresh()
+            lines.append(f"{again} = load {self.types[name]}, ptr %{self.names[name]}")
+            lines.append(f"store {self.types[name]} {again}, ptr %kept.{self.cut.kept.index(name)}{self.note}")
+        return lines
+
+    def returned(self, state: str) -> list[str]:
+        """The end of a step that leaves the thread in a state."""
+        return [f"ret i32 {state}"]
 
     def resumed(self, cut: Cut) -> list[str]:
         """The start of a step after a meeting."""
         lines = [f"resume.{cut.site}:"]
-        for name in cut.live:
+        for name in self.restored(cut.live):
             again = self.fresh()
-            lines.append(f"  {again} = load {self.types[name]}, ptr %kept.{self.cut.kept.index(name)}")
+            lines.append(f"  {again} = load {self.types[name]}, ptr %kept.{self.cut.kept.index(name)}{self.note}")
             lines.append(f"  store {self.types[name]} {again}, ptr %{self.names[name]}")
-        if cut.meeting.result is not None:
+        if cut.meeting is not None and cut.meeting.result is not None:
             answer = self.fresh()
             lines.append(f"  {answer} = load i64, ptr %answer.at")
             lines += [f"  {line}" for line in narrowed(cut.meeting.type, answer, cut.meeting.result)]
         return [*lines, f"  br label %{cut.after}"]
 
-    def ended(self, line: str) -> list[str]:
-        """A terminator."""
+    def restored(self, names: list[str]) -> list[str]:
+        """Those of the values that come from the thread's memory."""
+        return names
+
+    def ended(self, label: str, line: str) -> list[str]:
+        """A block's terminator."""
         if opcode_of(line) == "ret":
-            return ["ret i32 -1"]
+            return self.returned("-1")
         return self.loaded(line)
 
 

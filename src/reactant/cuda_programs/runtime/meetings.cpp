@@ -6,7 +6,7 @@
 
 namespace {
 
-enum Kind { BLOCK = 10, COUNT, AND, OR, GRID, WARP = 20, IDX, UP, DOWN, XOR, BALLOT, ANY, ALL, UNI, MATCH_ANY, MATCH_ALL,
+enum Kind { STEPPED = 1, BLOCK = 10, COUNT, AND, OR, GRID, WARP = 20, IDX, UP, DOWN, XOR, BALLOT, ANY, ALL, UNI, MATCH_ANY, MATCH_ALL,
             ACTIVEMASK, REDUCE_ADD, REDUCE_MIN_I, REDUCE_MAX_I, REDUCE_MIN_U, REDUCE_MAX_U, REDUCE_AND, REDUCE_OR,
             REDUCE_XOR };
 
@@ -102,12 +102,25 @@ inline void resume(ReactantFrame &f, uint32_t t) { f.state[t] = f.step(&f, t, f.
 
 }  // namespace
 
+// What all threads of a block get that wait at one barrier.
+extern "C" void reactant_reduce_block(ReactantFrame *frame, int32_t state) {
+    const int kind = kind_of(state);
+    if (kind == BLOCK) return;
+    const uint32_t n = frame->threads;
+    uint32_t holds = 0;
+    for (uint32_t t = 0; t < n; ++t) holds += frame->x[t] != 0;
+    const uint64_t result = kind == COUNT ? holds : kind == AND ? holds == n : holds != 0;
+    for (uint32_t t = 0; t < n; ++t) frame->answer[t] = result;
+}
+
 extern "C" int reactant_run_block(ReactantFrame *frame) {
     ReactantFrame &f = *frame;
     const uint32_t n = f.threads;
-    // all that are at the start, or that the grid has let go
-    for (uint32_t t = 0; t < n; ++t)
-        if (f.state[t] == 0 || (f.state[t] > 0 && kind_of(f.state[t]) == GRID)) resume(f, t);
+    // all that are at the start, that the grid has let go, or that went in step with others until now
+    for (uint32_t t = 0; t < n; ++t) {
+        const int kind = f.state[t] < 0 ? BLOCK : kind_of(f.state[t]);
+        if (f.state[t] == 0 || kind == GRID || kind == STEPPED) resume(f, t);
+    }
     for (;;) {
         for (uint32_t first = 0; first < n; first += LANES) {
             const uint32_t count = n - first < LANES ? n - first : LANES;

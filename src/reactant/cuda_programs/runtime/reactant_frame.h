@@ -33,6 +33,9 @@ struct ReactantFrame {
 /* Resumes the threads of a block until all have ended (0), or all that have not wait for the grid (1). */
 int reactant_run_block(ReactantFrame *frame);
 
+/* The answers of a barrier at which all threads of a block wait. */
+void reactant_reduce_block(ReactantFrame *frame, int32_t state);
+
 #ifdef __cplusplus
 }
 #endif
