@@ -5,7 +5,7 @@ import copy
 import re
 from dataclasses import field
 
-from reactant.cuda_programs.device import blocks, current, cuts, library, mathematics, stepped, tables, together
+from reactant.cuda_programs.device import blocks, current, cuts, library, mathematics, narrow, stepped, tables, together
 from reactant.cuda_programs.device.groups import GROUP, Group, marked
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
@@ -89,9 +89,14 @@ class Arranger:
         if not cuts.has_cuts(made):
             cut = cuts.pieces(made)
             if cut.cuts:
-                return self.stepped(made, shared, cut, self.body(alone, shared))
-            body = self.body(alone, shared)
-            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}"))
+                return self.stepped(made, shared, cut, self.body(alone, shared)[0])
+            wide = copy.deepcopy(alone)
+            body, limits = self.body(alone, shared)
+            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
+                                                (f"{name}.wide", limits)))
+            if limits:
+                body, _ = self.body(wide, shared, wide=True)
+                self.made.append(blocks.independent(wide, body, shared.setup, "", None))
             self.entry(made, shared)
             return None
         self.copied(made)
@@ -100,9 +105,15 @@ class Arranger:
             return self.together(made, shared, cut)
         return self.stepped(made, shared, cut, None)
 
-    def loop(self) -> str:
-        """The note of a loop whose iterations depend on nothing of one another."""
-        return self.note("distinct !{SELF, " + self.note(f'!{{!"llvm.loop.parallel_accesses", {self.group}}}') + "}")
+    def loop(self, whole: bool = False) -> str:
+        """The note of a loop whose iterations depend on nothing of one another; `whole`: one over a group, of which
+        nothing but vectors is to be left."""
+        parts = [f'!{{!"llvm.loop.parallel_accesses", {self.group}}}', '!{!"llvm.loop.unroll.disable"}']
+        if whole:
+            done = ", ".join(map(self.note, ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')))
+            parts += ['!{!"llvm.loop.interleave.count", i32 1}',
+                      f'!{{!"llvm.loop.vectorize.followup_vectorized", {done}}}']
+        return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
         self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
@@ -129,10 +140,10 @@ class Arranger:
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
         keeps = self.keeps_current(made)
-        self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps))
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps, rarely=True))
         self.group = self.note("distinct !{}")
         marked(cut.function, self.group)
-        group = Group(made, cut, types, shared.parameters, GROUP, (self.group, self.loop), self.layout)
+        group = Group(made, cut, types, shared.parameters, GROUP, (self.group, lambda: self.loop(True)), self.layout)
         arrays = [size for _, size in memory.arrays]
         self.made += [group.lane(arrays, current.kept() if keeps else []), group.group(arrays),
                       stepped.apart_function(group, memory),
@@ -156,9 +167,9 @@ class Arranger:
         self.current |= keeps
         return keeps
 
-    def body(self, made: Kernel, shared: Shared) -> str:
-        """The kernel's function for one thread."""
-        name = f"{made.name}.thread"
+    def body(self, made: Kernel, shared: Shared, wide: bool = False) -> tuple[str, set[narrow.Sum]]:
+        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`."""
+        name = f"{made.name}.{'any' if wide else 'thread'}"
         self.group = self.note("distinct !{}")
         marked(made.function, self.group)
         if self.keeps_current(made):
@@ -167,8 +178,12 @@ class Arranger:
         made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
                                 "#REACTANT {")
         made.function.name = name
-        self.made.append(made.function.text())
-        return name
+        text, limits = made.function.text(), set()
+        if not wide:
+            lines, limits = narrow.narrowed(text.split("\n"))
+            text = "\n".join(lines)
+        self.made.append(text)
+        return name, limits
 
     def text(self) -> str:
         """The whole module."""

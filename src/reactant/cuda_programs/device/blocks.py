@@ -5,37 +5,13 @@ from collections.abc import Iterable
 
 from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.kernel import Kernel, Parameter, register_arguments, register_name
+from reactant.cuda_programs.device.narrow import Sum, within
 from reactant.cuda_programs.device.text import quoted
+from reactant.cuda_programs.device.writer import Writer
 
 PREFIX = "reactant_blocks__"
 GRID, BLOCK, DYNAMIC = 8, 20, 32
 """Where ReactantLaunch (runtime/reactant_launch.h) has the extents and the bytes of dynamic shared memory."""
-
-
-class Writer:
-    """Lines of a function with fresh names."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._names = 0
-
-    def line(self, text: str) -> None:
-        self.lines.append("  " + text)
-
-    def let(self, text: str, name: str | None = None) -> str:
-        if name is None:
-            self._names += 1
-            name = f"%w.{self._names}"
-        self.line(f"{name} = {text}")
-        return name
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
-
-    def field(self, base: str, offset: int, kind: str, name: str | None = None) -> str:
-        """A field of a structure that nothing writes meanwhile."""
-        at = self.let(f"getelementptr inbounds i8, ptr {base}, i64 {offset}")
-        return self.let(f"load {kind}, ptr {at}, align {4 if kind == 'i32' else 8}, !invariant.load !{{}}", name)
 
 
 def arguments_of(f: Writer, parameters: Iterable[Parameter]) -> None:
@@ -68,17 +44,26 @@ def place_of_block(f: Writer, number: str) -> None:
         f.let(f"trunc i64 {value} to i32", f"%r.ctaid.{axis}")
 
 
-def header(name: str) -> str:
-    return (f"define void @{quoted(PREFIX + name)}(ptr noundef %launch, ptr noundef %arguments, i64 noundef %first, "
-            "i64 noundef %last) #REACTANT {\n")
+def header(name: str, internal: str = "") -> str:
+    return (f"define {internal and 'internal '}void @{quoted(name if internal else PREFIX + name)}(ptr noundef %launch, ptr noundef %arguments, i64 noundef %first, "
+            f"i64 noundef %last) {internal}#REACTANT {{\n")
 
 
-def independent(kernel: Kernel, body: str, setup: list[str], note: str) -> str:
-    """A kernel whose threads do not meet: loops over blocks and threads around its body."""
+def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited: tuple[str, set[Sum]] | None) -> str:
+    """A kernel whose threads do not meet: loops over blocks and threads around its body. `limited`: the function for
+    launches beyond limits, and those; None for that function itself."""
     f = Writer()
-    f.label("entry")
+    f.label("start")
     arguments_of(f, kernel.parameters)
     launch_of(f)
+    if limited and limited[1]:
+        f.line(f"br i1 {within(f, limited[1])}, label %entry, label %wide")
+        f.label("wide")
+        f.line(f"call void @{quoted(limited[0])}(ptr %launch, ptr %arguments, i64 %first, i64 %last)")
+        f.line("ret void")
+    else:
+        f.line("br label %entry")
+    f.label("entry")
     f.lines += [f"  {line}" for line in setup]
     f.line("%any = icmp ult i64 %first, %last")
     f.line("br i1 %any, label %block, label %end")
@@ -107,4 +92,5 @@ def independent(kernel: Kernel, body: str, setup: list[str], note: str) -> str:
     f.line("br i1 %more, label %block, label %end")
     f.label("end")
     f.line("ret void")
-    return header(kernel.name) + "\n".join(f.lines) + "\n}\n"
+    head = header(kernel.name) if limited else header(f"{kernel.name}.wide", "noinline cold optsize ")
+    return head + "\n".join(f.lines) + "\n}\n"

@@ -64,7 +64,7 @@ def pieces(made: Kernel) -> Pieces:
     results = {c.meeting.result for c in cuts if c.meeting and c.meeting.result}
     known = uniformity(function, {c.before for c in cuts}, {
         c.meeting.result for c in cuts if c.meeting and c.meeting.result and c.meeting.code >= FIRST_OF_WARP})
-    _step(function, cuts, known.stepped)
+    _step(function, cuts, known)
     live = _live_at_starts(function)
     lines_of = {name: line for lines in function.blocks.values() for line in lines
                 if (name := result_of(line)) is not None}
@@ -173,9 +173,9 @@ def _split(function: Function) -> tuple[Function, list[Cut]]:
     return Function(function.header, function.name, blocks), cuts
 
 
-def _step(function: Function, cuts: list[Cut], stepped: list[str]) -> None:
-    """Both ways of the branches that groups take as a whole get blocks of their own."""
-    for label in stepped:
+def _step(function: Function, cuts: list[Cut], known: Uniformity) -> None:
+    """Both ways of the branches that groups take as a whole get blocks of their own; a third has the branch again."""
+    for label in known.stepped:
         lines = function.blocks[label]
         found = re.match(r"br i1 (.*), label %(\S+), label %(\S+?)(,.*)?$", lines[-1])
         assert found is not None
@@ -189,6 +189,10 @@ def _step(function: Function, cuts: list[Cut], stepped: list[str]) -> None:
                 if " = phi " in line:
                     function.blocks[target][at] = _phi_from(line, label, way, found[2] == found[3])
         lines[-1] = f"br i1 {found[1]}, label %{ways[0]}, label %{ways[1]}{found[4] or ''}"
+        if label in known.probed:
+            ways.append(f"way.{len(cuts) + 1}")
+            cuts.append(Cut(len(cuts) + 1, None, label, ways[2]))
+            function.blocks[ways[2]] = [lines[-1]]
 
 
 def _phi_from(line: str, old: str, new: str, twice: bool) -> str:

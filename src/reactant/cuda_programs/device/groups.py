@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from reactant.cuda_programs.device.blocks import Writer
 from reactant.cuda_programs.device.cuts import Cut, Pieces
 from reactant.cuda_programs.device.flow import EXIT, Flow
 from reactant.cuda_programs.device.kernel import Kernel, register_name
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.library import REGISTERS
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
+from reactant.cuda_programs.device.narrow import narrowed
 from reactant.cuda_programs.device.steps import PLACES, Step
 from reactant.cuda_programs.device.text import Function, quoted
 from reactant.cuda_programs.device.uniformity import local_pointers
@@ -26,6 +26,7 @@ APART = -2
 GROUP, WARP = 16, 32
 """Threads of a group, in kernels without and with operations of warps."""
 EXCHANGE = {**PLACES, "answer": ("i64", 8)}
+from reactant.cuda_programs.device.writer import Writer
 
 
 class LaneStep(Step):
@@ -71,7 +72,7 @@ class LaneStep(Step):
         *loads, branch = self.loaded(line)
         condition = branch[len("br i1 "):].split(",", 1)[0]
         state = self.fresh()
-        names = dict.fromkeys(n for way in ways for n in way.live)
+        names = dict.fromkeys(n for way in ways for n in way.live)      # of a third one, too
         return [*loads, *self.kept(names),
                 f"{state} = select i1 {condition}, i32 {ways[0].state}, i32 {ways[1].state}", *self.returned(state)]
 
@@ -132,14 +133,16 @@ class Group:
             for letter, (kind, _) in EXCHANGE.items():
                 f.let(f"getelementptr inbounds {kind}, ptr %{letter}, i64 %index", f"%{letter}.at")
         f.lines += [f"  {line}" for line in current]
+        lines, self.limits = narrowed([*f.lines, *self.step.lines()])
         return (f"define internal {self.step.type} @{quoted(self.made.name + '.lane')}("
                 f"{', '.join(self._lane_parameters())}) alwaysinline #REACTANT {{\n"
-                + "\n".join([*f.lines, *self.step.lines()]) + "\n}\n")
+                + "\n".join(lines) + "\n}\n")
 
     # -- a group
 
-    def ends(self, start: str) -> tuple[set[int], bool]:
-        """The states that may follow from a block on (-1: the thread's end), and whether threads may differ in that."""
+    def ends(self, start: str) -> tuple[set[int], bool, Cut | None]:
+        """The states that may follow from a block on (-1: the thread's end), whether threads may differ in that, and
+        where they go on each for itself then, if there is such a place."""
         meetings = {c.before: c for c in self.cut.cuts if c.meeting}
         found: set[int] = set()
         places: set[str] = set()
@@ -152,9 +155,9 @@ class Group:
                 places.add(label)
                 continue
             if label in self.step.ways:
-                found |= {c.state for c in self.step.ways[label]}
+                found |= {c.state for c in self.step.ways[label][:2]}
                 places.add(label)
-                checked |= label in self.cut.uniform.checked
+                checked |= label in self.cut.uniform.checked or label in self.cut.uniform.probed
                 continue
             for target in self.flow.after[label]:
                 if target == EXIT:
@@ -164,7 +167,9 @@ class Group:
                 elif target not in seen:
                     seen.add(target)
                     todo.append(target)
-        return found, checked or len(places) > 1
+        place = places.copy().pop() if len(places) == 1 else ""
+        each = self.step.ways[place][2] if place in self.cut.uniform.probed else None
+        return found, checked or len(places) > 1, each
 
     def parameters(self) -> list[str]:
         registers = [r for r in REGISTERS if not r.endswith("tid.x") or r.endswith("ntid.x")]
@@ -256,7 +261,7 @@ class Group:
     def _region(self, site: int, state: int, start: str) -> None:
         """The loop over the group's threads from one place on, and what comes after it."""
         f, step = self.f, self.step
-        states, differ = self.ends(start)
+        states, differ, each = self.ends(start)
         f.label(f"go.{site}")
         for k, name in enumerate(self.uniform):
             f.let(f"load {self.types[name]}, ptr %u.{k}", f"%in.{site}.{k}")
@@ -287,7 +292,7 @@ class Group:
             f.line("unreachable")
             return
         if differ:
-            self.apart = True
+            self.apart |= each is None
             kind = f"<{self.size} x i32>"
             all_ = f.let(f"load {kind}, ptr %next, align 64")
             first = f.let("load i32, ptr %next, align 64")
@@ -295,7 +300,7 @@ class Group:
             splat = f.let(f"shufflevector {kind} {one}, {kind} poison, <{self.size} x i32> zeroinitializer")
             same = f.let(f"icmp eq {kind} {all_}, {splat}")
             agree = f.let(f"call i1 @llvm.vector.reduce.and.v{self.size}i1(<{self.size} x i1> {same})")
-            f.line(f"br i1 {agree}, label %same.{site}, label %apart")
+            f.line(f"br i1 {agree}, label %same.{site}, label %{f'go.{each.site}' if each else 'apart'}")
             f.label(f"same.{site}")
             state_now = first
         targets = {s: self._target(s) for s in sorted(states)}

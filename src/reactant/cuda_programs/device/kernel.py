@@ -60,7 +60,7 @@ def register_arguments() -> list[str]:
 
 
 def kernel(text: str) -> Kernel:
-    """Read one. Its registers become parameters; numbers of threads and blocks do not overflow."""
+    """Read one. Its registers become parameters."""
     made = function(text)
     parameters = [_parameter(p) for p in split_arguments(_between_parentheses(made.header, f"@{quoted(made.name)}"))]
     names: dict[str, str] = {}
@@ -77,7 +77,6 @@ def kernel(text: str) -> Kernel:
             kept.append(line)
         lines[:] = kept
     _rename(made, names)
-    _without_overflow(made)
     return Kernel(made.name, parameters, made, calls)
 
 
@@ -105,26 +104,6 @@ def _rename(made: Function, names: dict[str, str]) -> None:
     wanted = re.compile("|".join(re.escape(n) + r"(?![-\w$.])" for n in sorted(names, key=len, reverse=True)))
     for lines in made.blocks.values():
         lines[:] = [wanted.sub(lambda m: names[m[0]], line) for line in lines]
-
-
-def _without_overflow(made: Function) -> None:
-    """blockIdx * blockDim + threadIdx and gridDim * blockDim are numbers of threads in a launch: launches of 2**31 or
-    more along an axis are not for this code (`blocks` looks)."""
-    products: dict[str, str] = {}
-    for lines in made.blocks.values():
-        for at, line in enumerate(lines):
-            if found := re.match(r"(%\S+) = mul (?:nuw |nsw )*i32 (%\S+), (%\S+)$", line):
-                for axis in library.AXES:
-                    pair = {found[2], found[3]}
-                    if pair in ({f"%r.ctaid.{axis}", f"%r.ntid.{axis}"}, {f"%r.nctaid.{axis}", f"%r.ntid.{axis}"}):
-                        lines[at] = f"{found[1]} = mul nuw nsw i32 {found[2]}, {found[3]}"
-                        if f"%r.ctaid.{axis}" in pair:
-                            products[found[1]] = f"%r.tid.{axis}"
-    for lines in made.blocks.values():
-        for at, line in enumerate(lines):
-            if found := re.match(r"(%\S+) = add (?:nuw |nsw )*i32 (%\S+), (%\S+)$", line):
-                if products.get(found[2]) == found[3] or products.get(found[3]) == found[2]:
-                    lines[at] = f"{found[1]} = add nuw nsw i32 {found[2]}, {found[3]}"
 
 
 _EXPRESSION = re.compile(r"\b((?:getelementptr|ptrtoint|inttoptr|bitcast|trunc|add|sub|xor)(?: \w+(?:\([^()]*\))?)*) "

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reactant.cuda_programs.device import blocks, library
-from reactant.cuda_programs.device.blocks import Writer, arguments_of, launch_of, place_of_block
+from reactant.cuda_programs.device.blocks import arguments_of, launch_of, place_of_block
 from reactant.cuda_programs.device.groups import APART, EXCHANGE, Group
 from reactant.cuda_programs.device.kernel import register_arguments, register_name
+from reactant.cuda_programs.device.narrow import within
 from reactant.cuda_programs.device.steps import FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
 
 REDUCING = ("barrier.count", "barrier.and", "barrier.or")
+from reactant.cuda_programs.device.writer import Writer
 
 
 def blocks_function(group: Group, memory: Memory, thread: str | None, note: Callable[[], str]) -> str:
@@ -89,12 +91,16 @@ class _Stepped:
         for name, size in (*memory.kept, *memory.arrays):
             self._store(FRAME["own"] + 8 * number, "ptr", self._scratch(size, name))
             number += 1
+        within_limits = within(f, self.group.limits)
+        if not self.group.meets:
+            f.let(f"and i32 %r.ntid.x, {-self.size}", "%whole")
+            f.let(f"and i1 true, {within_limits}", "%narrow")
         if self.group.meets:
             self._scratch(4, "%reached")
             f.let("alloca i32", "%least")
             f.let("alloca i32", "%most")
             over = f.let(f"urem i32 %r.ntid.x, {self.size}")
-            f.let(f"icmp eq i32 {over}, 0", "%whole")
+            f.let(f"and i1 {f.let(f'icmp eq i32 {over}, 0')}, {within_limits}", "%whole")
 
     def _scratch(self, size: int, name: str) -> str:
         total = self.f.let(f"mul i64 %n, {size}")
@@ -111,13 +117,28 @@ class _Stepped:
                      *[f"ptr %frame.{letter}" for letter in EXCHANGE] * self.group.meets]
         return self.f.let(f"call i32 @{quoted(self.made.name + '.group')}({', '.join(arguments)})")
 
+    def _singly(self) -> None:
+        """A block thread by thread."""
+        f = self.f
+        f.label("singly")
+        bytes_ = f.let("mul i64 %n, 4")
+        f.line(f"call void @llvm.memset.p0.i64(ptr %frame.state, i8 0, i64 {bytes_}, i1 false)")
+        f.let("call i32 @reactant_run_block(ptr %frame)")
+        f.line("br label %block.end")
+
     # -- threads that do not meet
 
     def _alone(self) -> None:
         f = self.f
+        before = "block"
+        if self.group.limits:
+            f.line("br i1 %narrow, label %rows, label %singly")
+            self._singly()
+            f.label("rows")
+            before = "rows"
         f.line("br label %z")
         f.label("z")
-        f.line("%r.tid.z = phi i32 [ 0, %block ], [ %z.next, %z.end ]")
+        f.line(f"%r.tid.z = phi i32 [ 0, %{before} ], [ %z.next, %z.end ]")
         f.line("br label %y")
         f.label("y")
         f.line("%r.tid.y = phi i32 [ 0, %z ], [ %y.next, %y.end ]")
@@ -128,10 +149,10 @@ class _Stepped:
         f.line("br label %x")
         f.label("x")
         f.line("%tid.base = phi i32 [ 0, %y ], [ %x.next, %x.end ]")
-        f.let(f"add nuw nsw i32 %tid.base, {self.size}", "%x.next")
-        f.let("icmp ule i32 %x.next, %r.ntid.x", "%x.whole")
+        f.let("icmp ult i32 %tid.base, %whole", "%x.whole")
         f.line("br i1 %x.whole, label %x.group, label %rest")
         f.label("x.group")
+        f.let(f"add nuw nsw i32 %tid.base, {self.size}", "%x.next")
         offset = f.let("zext nneg i32 %tid.base to i64")
         f.let(f"add nuw nsw i64 %row, {offset}", "%base")
         result = self._call("0", "%base", "%tid.base")
@@ -177,11 +198,7 @@ class _Stepped:
     def _meeting(self) -> None:
         f = self.f
         f.line("br i1 %whole, label %round, label %singly")
-        f.label("singly")
-        bytes_ = f.let("mul i64 %n, 4")
-        f.line(f"call void @llvm.memset.p0.i64(ptr %frame.state, i8 0, i64 {bytes_}, i1 false)")
-        f.let("call i32 @reactant_run_block(ptr %frame)")
-        f.line("br label %block.end")
+        self._singly()
         f.label("round")
         f.line("%state = phi i32 [ 0, %block ], [ %state.next, %released ]")
         f.line("store i32 2147483647, ptr %least")
@@ -208,12 +225,12 @@ class _Stepped:
         f.let(f"add nuw nsw i32 %tid.base, {self.size}", "%x.next")
         more = f.let("icmp ult i32 %x.next, %r.ntid.x")
         f.line(f"br i1 {more}, label %x, label %y.end")
-        for axis, after in (("y", "z.end"), ("z", "reached")):
+        for axis, after in (("y", "z.end"), ("z", "all.reached")):
             f.label(f"{axis}.end")
             f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
             more = f.let(f"icmp ult i32 %{axis}.next, %r.ntid.{axis}")
             f.line(f"br i1 {more}, label %{axis}, label %{after}")
-        f.label("reached")
+        f.label("all.reached")
         f.let("load i32, ptr %least", "%state.next")
         most = f.let("load i32, ptr %most")
         same = f.let(f"icmp eq i32 %state.next, {most}")

@@ -4,12 +4,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reactant.cuda_programs.device import blocks, current, library
-from reactant.cuda_programs.device.blocks import Writer, launch_of, place_of_block
+from reactant.cuda_programs.device.blocks import launch_of, place_of_block
 from reactant.cuda_programs.device.cuts import Pieces
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.steps import FRAME, PLACES, Step
 from reactant.cuda_programs.device.text import quoted, result_of
+from reactant.cuda_programs.device.writer import Writer
 from reactant.support.records import dataclass
 
 PER_THREAD = {"state": 4, "x": 8, "m": 4, "y": 4, "z": 4, "answer": 8}
@@ -48,7 +49,8 @@ def _alloca_bytes(line: str, layout: Layout) -> int:
     return -(-max(size, 1) // 16) * 16
 
 
-def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_current: bool) -> str:
+def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_current: bool,
+                  rarely: bool = False) -> str:
     """`i32 K.step(frame, thread, state)`."""
     f = Writer()
     f.label("step")
@@ -77,7 +79,7 @@ def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_c
     if keeps_current:
         f.lines += [f"  {line}" for line in current.kept()]
     return (f"define internal i32 @{quoted(made.name + '.step')}(ptr noundef %frame, i32 noundef %thread, "
-            "i32 noundef %state) noinline #REACTANT {\n" + "\n".join([*f.lines, *step.lines()]) + "\n}\n")
+            f"i32 noundef %state) noinline {'cold optsize ' * rarely}#REACTANT {{\n" + "\n".join([*f.lines, *step.lines()]) + "\n}\n")
 
 
 def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:

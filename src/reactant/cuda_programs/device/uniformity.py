@@ -16,6 +16,10 @@ from reactant.cuda_programs.device.text import Function, opcode_of, result_of, u
 from reactant.support.records import dataclass
 
 _DIVERGENT = "%r.tid.x"
+MOST_PROBED = 8
+"""Branches of a kernel that are looked at, because each makes code."""
+MANY = 12
+"""Instructions that are worth a look whether they are needed."""
 _POINTER = re.compile(r", ptr (%[^ ,]+|@[^ ,]+)")
 _READS_ALONE = re.compile(r"call .*@llvm\.")
 
@@ -23,11 +27,13 @@ _READS_ALONE = re.compile(r"call .*@llvm\.")
 @dataclass
 class Uniformity:
     """`divergent`: values that differ between threads of a group. `stepped`: blocks whose branch is taken by groups as
-    a whole. `checked`: those of them whose threads have to be asked."""
+    a whole. `checked`: those of them whose threads have to be asked. `probed`: blocks whose branch is taken as a whole
+    where threads agree, and by each for itself where they do not."""
 
     divergent: set[str]
     stepped: list[str] = field(default_factory=list)
     checked: set[str] = field(default_factory=set)
+    probed: set[str] = field(default_factory=set)
 
 
 def local_pointers(function: Function) -> tuple[set[str], bool]:
@@ -84,6 +90,7 @@ class _Analysis:
                 divergent.add(name)
         tainted: set[str] = set()
         checked: set[str] = set()
+        probed: set[str] = set()
         left: set[str] = set()
         todo = list(divergent)
         while True:
@@ -102,6 +109,8 @@ class _Analysis:
                     continue
                 checked.discard(label)
                 left.add(label)
+                if label not in tainted and len(probed) < MOST_PROBED and self._worth_probing(label):
+                    probed.add(label)
                 blocks, meet = self.decided[label]
                 for inside in blocks | ({meet} - {EXIT}):
                     tainted |= {inside} if inside in blocks else set()
@@ -110,7 +119,9 @@ class _Analysis:
                             assert name is not None
                             divergent.add(name)
                             todo.append(name)
-        return Uniformity(divergent, self._stepped(tainted, checked, divergent), checked)
+        inside = {label for other in self.branches if other in left for label in self.decided[other][0]}
+        probed -= inside
+        return Uniformity(divergent, self._stepped(tainted, checked, divergent, probed), checked, probed)
 
     def _source(self, name: str, line: str) -> bool:
         """Whether an instruction makes differences of its own."""
@@ -144,13 +155,18 @@ class _Analysis:
             return True
         if self._is_loop(label) or self._looks_into_memory(self._condition(label)):
             return False
-        blocks, meet = self.decided[label]
-        if any(inner in blocks and self._is_loop(inner) for inner in self.branches):
-            return True
-        return self._ends(meet) and meet in self.flow.after[label]
+        blocks = self.decided[label][0]
+        return any(inner in blocks and self._is_loop(inner) for inner in self.branches)
 
-    def _ends(self, label: str) -> bool:
-        return label == EXIT or all(opcode_of(line) == "ret" for line in self.function.blocks[label])
+    def _worth_probing(self, label: str) -> bool:
+        """A condition on numbers of threads, that decides about memory; there are vectors without masks, then."""
+        if not self.branches[label].startswith("br ") or self._looks_into_memory(self._condition(label)):
+            return False
+        blocks = self.decided[label][0]
+        if label in blocks or any(inner in blocks and self._is_loop(inner) for inner in self.branches):
+            return False
+        lines = [line for block in blocks for line in self.function.blocks[block]]
+        return len(lines) > MANY or any(line.startswith("store ") or " load " in line for line in lines)
 
     def _looks_into_memory(self, name: str, depth: int = 12) -> bool:
         """Whether a value follows from what memory holds at places that differ between threads."""
@@ -161,11 +177,11 @@ class _Analysis:
             return True
         return any(self._looks_into_memory(used, depth - 1) for used in uses_of(line))
 
-    def _stepped(self, tainted: set[str], checked: set[str], divergent: set[str]) -> list[str]:
+    def _stepped(self, tainted: set[str], checked: set[str], divergent: set[str], probed: set[str]) -> list[str]:
         """Branches that groups take as a whole: loops, and those that decide about other such branches."""
         free = [label for label in self.branches if label not in tainted
                 and (label in checked or self._condition(label) not in divergent) and self.branches[label].startswith("br ")]
-        found = {label for label in free if label in checked or self._is_loop(label)}
+        found = {label for label in free if label in checked or self._is_loop(label)} | probed
         ends = found | self.cut_before
         while more := {label for label in free if label not in found and self.decided[label][0] & ends}:
             found |= more
