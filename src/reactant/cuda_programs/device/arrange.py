@@ -5,7 +5,7 @@ import copy
 import re
 from dataclasses import field
 
-from reactant.cuda_programs.device import blocks, current, cuts, library, mathematics, narrow, stepped, tables, together
+from reactant.cuda_programs.device import affine, blocks, current, cuts, library, mathematics, narrow, stepped, tables, together
 from reactant.cuda_programs.device.groups import GROUP, Group, marked
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
@@ -14,6 +14,7 @@ from reactant.cuda_programs.device.retarget import Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
+from reactant.cuda_programs.device.uniformity import uniformity
 from reactant.native import engine
 from reactant.support.records import dataclass
 
@@ -172,6 +173,10 @@ class Arranger:
         name = f"{made.name}.{'any' if wide else 'thread'}"
         self.group = self.note("distinct !{}")
         marked(made.function, self.group)
+        if not wide:
+            affine.with_steps(made.function, uniformity(made.function, set(), set()).divergent)
+            next(iter(made.function.blocks.values()))[:0] = [f"{affine.BASE} = add i32 0, 0",
+                                                             f"{affine.LANE} = zext nneg i32 %r.tid.x to i64"]
         if self.keeps_current(made):
             next(iter(made.function.blocks.values()))[:0] = current.kept()
         parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from dataclasses import field
 
+from reactant.cuda_programs.device.affine import with_steps
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, Meeting, meeting
 from reactant.cuda_programs.device.uniformity import Uniformity, uniformity
@@ -64,6 +65,7 @@ def pieces(made: Kernel) -> Pieces:
     results = {c.meeting.result for c in cuts if c.meeting and c.meeting.result}
     known = uniformity(function, {c.before for c in cuts}, {
         c.meeting.result for c in cuts if c.meeting and c.meeting.result and c.meeting.code >= FIRST_OF_WARP})
+    with_steps(function, known.divergent)
     _step(function, cuts, known)
     live = _live_at_starts(function)
     lines_of = {name: line for lines in function.blocks.values() for line in lines

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from reactant.cuda_programs.device.affine import LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
 from reactant.cuda_programs.device.flow import EXIT, Flow
 from reactant.cuda_programs.device.kernel import Kernel, register_name
@@ -120,6 +121,7 @@ class Group:
     def lane(self, arrays: list[int], current: list[str]) -> str:
         f = Writer()
         f.label("step")
+        f.let("add i64 %index, 0", LANE)
         f.let("trunc nuw nsw i64 %index to i32", "%index.32")
         f.let("add nuw nsw i32 %tid.base, %index.32", "%r.tid.x")
         for number, name in enumerate(self.cut.kept):

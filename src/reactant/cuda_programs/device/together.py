@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from reactant.cuda_programs.device import blocks, current, library
 from reactant.cuda_programs.device.blocks import launch_of, place_of_block
+from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Pieces
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.layout import Layout
@@ -64,6 +65,8 @@ def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_c
     row = f.let("udiv i32 %thread, %r.ntid.x")
     f.let(f"urem i32 {row}, %r.ntid.y", "%r.tid.y")
     f.let(f"udiv i32 {row}, %r.ntid.y", "%r.tid.z")
+    f.let("add i32 %r.tid.x, 0", BASE)
+    f.let("add i64 0, 0", LANE)
     f.let("zext i32 %thread to i64", "%index")
     for number, name in enumerate(memory.own()):
         f.field("%frame", FRAME["own"] + 8 * number, "ptr", name)

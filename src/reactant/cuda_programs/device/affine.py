@@ -1,0 +1,96 @@
+"""Addresses of consecutive threads: an index that follows threadIdx.x by a constant step, in 32 bits, is widened before
+the step is added, so that LLVM sees a step between addresses.
+
+The sum might wrap around within a group of threads in 32 bits only. As an index of memory such a number is meaningless:
+it is 2**31 elements away from the other threads' (signed arithmetic that wraps around is not defined in C++, and
+conversions of unsigned numbers beyond 2**31 to int would make it negative). So only indices of memory are rewritten.
+"""
+from __future__ import annotations
+
+import re
+
+from reactant.cuda_programs.device.text import Function, result_of, uses_of
+
+BASE, LANE = "%tid.base", "%lane.64"
+"""threadIdx.x of the group's first thread, and the number of a thread in its group: defined by who runs the code."""
+_EXTENDED = re.compile(r"(%\S+) = (?:sext|zext nneg) i32 (%\S+) to i64$")
+_BINARY = re.compile(r"= (add|sub|mul|shl|or) (?:(?:nuw|nsw|disjoint) )*i32 (%\S+|-?\d+), (%\S+|-?\d+)$")
+_DEEPEST = 3
+
+
+def with_steps(function: Function, divergent: set[str]) -> None:
+    """Rewrite a function's indices; `divergent`: values that differ between threads of a group."""
+    _Steps(function, divergent).run()
+
+
+class _Steps:
+    def __init__(self, function: Function, divergent: set[str]) -> None:
+        self.function, self.divergent = function, divergent
+        self.lines: dict[str, str] = {}
+        self.users: dict[str, list[str]] = {}
+        for block in function.blocks.values():
+            for line in block:
+                if (name := result_of(line)) is not None:
+                    self.lines[name] = line
+                for used in uses_of(line):
+                    self.users.setdefault(used, []).append(line)
+        self._made = 0
+
+    def run(self) -> None:
+        for block in self.function.blocks.values():
+            at = 0
+            while at < len(block):
+                found = _EXTENDED.match(block[at])
+                if found and found[2] in self.divergent and self._address(found[1], _DEEPEST):
+                    made: list[str] = []
+                    followed = self._followed(found[2], made, 8)
+                    if followed is not None and followed[1]:
+                        base, step = followed
+                        self._made += 1
+                        n = self._made
+                        made += [f"%step.{n}.base = sext i32 {base} to i64",
+                                 f"%step.{n}.lane = mul nsw i64 {LANE}, {step}",
+                                 f"{found[1]} = add nsw i64 %step.{n}.base, %step.{n}.lane"]
+                        self.divergent.update((f"%step.{n}.lane",))
+                        block[at:at + 1] = made
+                        at += len(made) - 1
+                at += 1
+
+    def _address(self, name: str, depth: int) -> bool:
+        """Whether a value serves as an index of memory, and as nothing else."""
+        for line in self.users.get(name, ()):
+            result = result_of(line)
+            rest = line.partition(" = ")[2]
+            if rest.startswith("getelementptr "):
+                continue
+            if result is None or depth == 0 or not re.match(r"(add|sub|mul|shl|or) ", rest) or \
+                    not self._address(result, depth - 1):
+                return False
+        return True
+
+    def _followed(self, name: str, made: list[str], depth: int) -> tuple[str, int] | None:
+        """(the value for the group's first thread, the step from thread to thread)."""
+        if name == "%r.tid.x":
+            return BASE, 1
+        if name[0] != "%" or name not in self.divergent:
+            return name, 0
+        found = _BINARY.search(self.lines.get(name, ""))
+        if depth == 0 or found is None:
+            return None
+        how, a, b = found.groups()
+        if how == "or" and "disjoint" not in self.lines[name]:
+            return None
+        left, right = self._followed(a, made, depth - 1), self._followed(b, made, depth - 1)
+        if left is None or right is None:
+            return None
+        if how in ("add", "sub", "or"):
+            step = left[1] + (-right[1] if how == "sub" else right[1])
+        elif not re.fullmatch(r"-?\d+", b):
+            return None
+        else:
+            step = left[1] * (1 << int(b) if how == "shl" and int(b) < 24 else int(b) if how == "mul" else 0)
+        if abs(step) > 2**20:
+            return None
+        self._made += 1
+        made.append(f"%step.{self._made} = {'add' if how == 'or' else how} i32 {left[0]}, {right[0]}")
+        return f"%step.{self._made}", step
