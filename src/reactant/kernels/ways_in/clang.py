@@ -53,11 +53,11 @@ def command(compiler: str | os.PathLike | None) -> list[str]:
                                    hint="Name an existing clang, or leave compiler= out to use the one of the "
                                         "ziglang package.", code="kernel-toolchain")
         return [found]
-    _packaged()
+    packaged()
     return [sys.executable, "-m", "ziglang", "clang"]
 
 
-def _packaged() -> Path:
+def packaged() -> Path:
     """The folder of the ziglang package."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
@@ -71,7 +71,7 @@ def system_headers(compiler: str | os.PathLike | None, cplusplus: bool) -> list[
     """Where the standard library's headers are, for the packaged clang; a named one knows its own."""
     if compiler is not None:
         return []
-    library = _packaged() / "lib"
+    library = packaged() / "lib"
     libraries = [library / "libcxx" / "include"] if cplusplus else []
     libc = library / "libc" / "include"
     folders = [*libraries, library / "include", libc / "x86_64-linux-gnu", libc / "x86-linux-gnu",

@@ -1,0 +1,1 @@
+"""`reactant nvcc` and `reactant run app.cu`: nvcc's options, compilation, linking."""

@@ -1,0 +1,184 @@
+"""One source to one object: host code by clang, device code by `device/`, at the same time."""
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from reactant.cuda_programs.device.compile import device_object
+from reactant.cuda_programs.driver.options import Command, Input
+from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
+from reactant.kernels.ways_in import clang
+
+HOST_LANGUAGE = ("-x", "cuda", "--cuda-host-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib",
+                 "-foffload-implicit-host-device-templates", "-Wno-unknown-cuda-version")
+QUIET = ("-Qunused-arguments", "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument")
+"""What options for gcc are to clang."""
+NOISE = re.compile(r"^.*(unused-command-line-argument|unknown-cuda-version).*\n|^\d+ (warnings?|errors?)( and \d+ "
+                   r"errors?)? generated when compiling for (host|sm_\d+)\.\n", re.M)
+DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|sse|fma).*|pthread|pg|pipe|shared|static"
+                    r"|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
+"""Options of the host's compiler that the device's side is not given."""
+
+
+class CompilationFailed(Exception):
+    """The compiler has said why on standard error; `status` is the exit status."""
+
+    def __init__(self, status: int):
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A source, and what its objects are called."""
+
+    source: Path
+    kind: str
+    command: Command
+    tools: Toolchain
+
+    @property
+    def identity(self) -> str:
+        """What the host's and the device's object of this source call themselves."""
+        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output]
+        return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
+
+
+def language_flags(unit: Unit) -> list[str]:
+    """The program's own flags of the preprocessor and the language, for both sides."""
+    command = unit.command
+    standard = [f"-std={command.standard}"] if command.standard else []
+    if unit.kind == "cuda" and not standard:
+        standard = ["-std=gnu++17"]
+    both = [*standard, *command.both]
+    if unit.kind == "cuda":
+        both.append(f"-cuid={unit.identity[9:25]}")
+        if command.relocatable:
+            both += ["-D__CUDACC_RDC__=1"]
+        if command.fast_math:
+            both += ["-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func"]
+        if command.device_debug:
+            both += ["-D__CUDACC_DEBUG__=1"]
+    return both
+
+
+def _optimisation(command: Command) -> list[str]:
+    """-O2 where nothing is said: what is slow by oversight is slow on this device's host, too."""
+    said = [command.optimisation] if command.optimisation else [] if command.debug or command.device_debug else ["-O2"]
+    return [*said, *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
+
+
+def host_command(unit: Unit) -> list[str]:
+    """clang's command for a source as the host sees it, without what is written where."""
+    command = unit.command
+    compiler = unit.tools.compiler(unit.kind != "c")
+    given = [*QUIET, *_optimisation(command), *language_flags(unit), *command.host_options]
+    if unit.kind == "cuda":
+        relocatable = ["-fgpu-rdc"] if command.relocatable else []
+        return [*compiler, *HOST_LANGUAGE, f"-I{INCLUDE}", f"-I{clang.HEADERS}", "-include", "reactant_program.h",
+                *relocatable, *given]
+    forced = ["-x", unit.kind] if unit.kind != "assembly" else []
+    return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
+
+
+def compiled(unit: Unit, folder: Path) -> list[Path]:
+    """The objects of a source: the host's, and the device's where it has such code.
+
+    Args:
+        unit: the source.
+        folder: where the objects are written.
+
+    Returns:
+        Their paths.
+
+    Raises:
+        CompilationFailed: the compiler's words are on standard error.
+    """
+    stem = hashlib.sha256(unit.identity.encode()).hexdigest()[:12]
+    host = folder / f"{unit.source.stem}-{stem}.host.o"
+    if unit.kind != "cuda":
+        _host(unit, host, [])
+        return [host]
+    device = folder / f"{unit.source.stem}-{stem}.device.o"
+    blob = folder / f"{stem}.identity"
+    blob.write_bytes(unit.identity.encode() + b"\0")
+    with ThreadPoolExecutor(1) as other:
+        on_device = other.submit(_device, unit)
+        try:
+            _host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+                  if not unit.command.relocatable else [])
+        except CompilationFailed:
+            on_device.exception()       # it says the same, or nothing
+            raise
+        try:
+            content = on_device.result()
+        except clang.CompilationError as error:
+            print(error.fact, file=sys.stderr)
+            raise CompilationFailed(1) from None
+    device.write_bytes(content)
+    return [host, device]
+
+
+def _host(unit: Unit, target: Path, more: list[str]) -> None:
+    dependencies = list(unit.command.dependencies)
+    if dependencies:
+        output = unit.command.output or f"{unit.source.stem}.o"
+        if "-MF" not in dependencies:
+            dependencies += ["-MF", str(Path(output).with_suffix(".d"))]
+        if "-MT" not in dependencies and "-MQ" not in dependencies:
+            dependencies += ["-MT", output]
+    say([*host_command(unit), *more, *dependencies, "-c", str(unit.source), "-o", str(target)])
+
+
+def _device(unit: Unit) -> bytes:
+    command = unit.command
+    options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
+    return device_object(unit.source, options, identity=unit.identity, contract=command.contract,
+                         relocatable=command.relocatable, system=unit.tools.system())
+
+
+def say(command: list[str], output: str = "") -> None:
+    """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    said = NOISE.sub("", done.stderr)
+    if said:
+        sys.stderr.write(said)
+    if output:
+        Path(output).write_text(done.stdout)
+    elif done.stdout:
+        sys.stdout.write(done.stdout)
+        sys.stdout.flush()
+    if done.returncode != 0:
+        raise CompilationFailed(done.returncode)
+
+
+def one_object(unit: Unit, target: str) -> None:
+    """The object that `-c` writes: both sides in one."""
+    with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
+        parts = compiled(unit, Path(folder))
+        whole = Path(folder) / "whole.o"
+        if len(parts) > 1:
+            say([*unit.tools.relinker, "-o", str(whole), *map(str, parts)])
+        else:
+            whole = parts[0]
+        _moved(whole, Path(target))
+
+
+def _moved(source: Path, target: Path) -> None:
+    """Write the target at once, so that a compiler that is interrupted leaves no half of an object."""
+    try:
+        os.replace(source, target)
+    except OSError:                     # another file system
+        target.write_bytes(source.read_bytes())
+
+
+def unit_of(each: Input, command: Command, tools: Toolchain) -> Unit:
+    """A file of the command line as a unit."""
+    return Unit(Path(each.text), each.kind, command, tools)

@@ -1,0 +1,122 @@
+"""The runtime library, and the folder that looks like a CUDA toolkit: made once for a version and toolchain.
+
+    bin/nvcc  include/  lib64/libcudart_static.a, libcudart.a, libcudadevrt.a
+
+Makefiles and CMake find what they look for in it. It is made under another name and renamed, by one process at a time.
+"""
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from reactant.cache import environment
+from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, Toolchain
+from reactant.errors import ReactantError
+
+FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
+         "-ffunction-sections", f"-I{RUNTIME}", f"-I{INCLUDE}")
+ARCHIVES = ("libcudart_static.a", "libcudart.a")
+EMPTY = ("libcudadevrt.a", "libcuda.a", "libnvrtc.a")
+
+
+class RuntimeLibraryError(ReactantError):
+    """The runtime library could not be compiled: the toolchain is not whole, or the folder of caches not writable.
+
+    Example:
+        >>> from reactant.cuda_programs.driver.library import RuntimeLibraryError
+        >>> RuntimeLibraryError("The runtime library does not compile: ...").code
+        'cuda-runtime-library'
+    """
+
+    code = "cuda-runtime-library"
+    hint = "The message is the compiler's own; REACTANT_CUDA_HOST=packaged uses the ziglang package alone."
+
+
+def cache_folder() -> Path:
+    """Where the libraries and the programs of `reactant run` are kept: beside the compile cache."""
+    said = os.environ.get("REACTANT_CUDA_CACHE", "")
+    return Path(os.path.expanduser(said)) if said else Path(environment.home()) / "cuda"
+
+
+@functools.cache
+def digest() -> str:
+    """What the library is made of, and what programs see of it: the content of its source and of the headers."""
+    made = hashlib.sha256()
+    for folder in (RUNTIME, INCLUDE):
+        for file in sorted(folder.rglob("*")):
+            if file.suffix in (".h", ".hpp", ".cpp", ".inc"):
+                made.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return made.hexdigest()[:16]
+
+
+def home(tools: Toolchain) -> Path:
+    """The folder with the runtime library for a toolchain, which is made where it is not there.
+
+    Raises:
+        RuntimeLibraryError: with the compiler's words.
+    """
+    compiler = hashlib.sha256(" ".join([*tools.linker, *tools.system()]).encode()).hexdigest()[:8]
+    folder = cache_folder() / f"{digest()}-{tools.name}-{compiler}"
+    if (folder / "lib64" / ARCHIVES[0]).exists():
+        return folder
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _one_at_a_time(folder.with_suffix(".lock")):
+            if not (folder / "lib64" / ARCHIVES[0]).exists():
+                _make(tools, folder)
+    except OSError as error:
+        raise RuntimeLibraryError(f"The runtime library cannot be kept in {folder.parent}: {error.strerror}.",
+                                  hint="Name another folder with REACTANT_CUDA_CACHE.") from None
+    return folder
+
+
+@contextlib.contextmanager
+def _one_at_a_time(lock: Path) -> Iterator[None]:
+    with open(lock, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _make(tools: Toolchain, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as made:
+        whole = Path(made) / "toolkit"
+        for name in ("bin", "lib64", "objects"):
+            (whole / name).mkdir(parents=True)
+        sources = sorted(RUNTIME.glob("*.cpp"), key=lambda file: -file.stat().st_size)
+        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+            objects = list(threads.map(lambda source: _compiled(tools, source, whole / "objects"), sources))
+        _call([*tools.archiver, "rcs", str(whole / "lib64" / ARCHIVES[0]), *map(str, objects)])
+        for name in ARCHIVES[1:]:
+            (whole / "lib64" / name).symlink_to(ARCHIVES[0])
+        for name in EMPTY:
+            (whole / "lib64" / name).write_bytes(b"!<arch>\n")
+        shutil.rmtree(whole / "objects")
+        (whole / "include").symlink_to(INCLUDE)
+        script = whole / "bin" / "nvcc"
+        package = Path(__file__).parents[3]
+        script.write_text(f'#!/bin/sh\nPYTHONPATH="{package}${{PYTHONPATH:+:$PYTHONPATH}}" '
+                          f'exec "{sys.executable}" -m reactant nvcc "$@"\n')
+        script.chmod(0o755)
+        os.rename(whole, folder)
+
+
+def _compiled(tools: Toolchain, source: Path, folder: Path) -> Path:
+    target = folder / f"{source.stem}.o"
+    _call([*tools.compiler(), *FLAGS, "-c", str(source), "-o", str(target)])
+    return target
+
+
+def _call(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeLibraryError(f"The runtime library does not compile:\n{done.stderr.strip()}")

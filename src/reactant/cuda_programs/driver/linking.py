@@ -1,0 +1,41 @@
+"""Objects to executables, shared libraries and archives."""
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from reactant.cuda_programs.driver import library
+from reactant.cuda_programs.driver.compiling import say
+from reactant.cuda_programs.driver.options import Command, Input
+from reactant.cuda_programs.driver.toolchain import Toolchain
+
+ALWAYS = ("-lpthread", "-ldl", "-lm")
+
+
+def link_command(command: Command, tools: Toolchain, items: list[Input], target: str) -> list[str]:
+    """The linker's command: objects and libraries in the order of the command line, the runtime last."""
+    flags = ["-shared"] if command.shared else []
+    if command.static:
+        flags.append("-static")
+    flags += [option for option in command.host_options if option.startswith(("-fopenmp", "-pthread", "-fsanitize"))
+              or option in ("-fPIC", "-fPIE", "-pg")]
+    if tools.name == "machine" and any(option.startswith("-fopenmp") for option in flags):
+        flags = [option if not option.startswith("-fopenmp") else "-fopenmp" for option in flags]
+    runtime = library.home(tools) / "lib64"
+    return [*tools.linker, *flags, "-o", target, *(each.text for each in items),
+            str(runtime / library.ARCHIVES[0]), f"-L{runtime}", *ALWAYS]
+
+
+def link(command: Command, tools: Toolchain, items: list[Input], target: str) -> None:
+    """Link. Raises `CompilationFailed` with the linker's words on standard error."""
+    say(link_command(command, tools, items, target))
+
+
+def archive(tools: Toolchain, objects: list[Path], target: str) -> None:
+    """A static library of objects (`-lib`)."""
+    say([*tools.archiver, "rcs", target, *map(str, objects)])
+
+
+def empty_object(tools: Toolchain, target: str) -> None:
+    """What `-dlink` writes: device code is linked with the host's, nothing is left to do."""
+    subprocess.run([*tools.compiler(False), "-x", "c", "-fPIC", "-c", "-", "-o", target], input="", text=True, check=True)

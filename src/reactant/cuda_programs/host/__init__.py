@@ -1,0 +1,1 @@
+"""Headers for whole CUDA programs (`include/`)."""
