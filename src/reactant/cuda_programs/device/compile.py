@@ -9,16 +9,18 @@ from reactant.native import engine
 
 
 def device_ir(source: str | os.PathLike, options: Sequence[str] = (), *, identity: str | None = None,
-              contract: bool = True, relocatable: bool = False, compiler: str | os.PathLike | None = None) -> str:
+              contract: bool = True, relocatable: bool = False, compiler: str | os.PathLike | None = None,
+                  system: Sequence[str] | None = None) -> str:
     """LLVM IR of the object, before LLVM optimises it."""
-    text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler)
+    text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler, system=system)
     module = retarget.retargeted(text)
     return arrange.arranged(prepared.prepared(module), module, identity or os.fspath(source))
 
 
 def device_object(source: str | os.PathLike, options: Sequence[str] = (), *, identity: str | None = None,
                   contract: bool = True, relocatable: bool = False,
-                  compiler: str | os.PathLike | None = None) -> bytes:
+                  compiler: str | os.PathLike | None = None,
+                  system: Sequence[str] | None = None) -> bytes:
     """An ELF object file with the kernels of a CUDA source, in the form of `runtime/reactant_launch.h`.
 
     Args:
@@ -36,5 +38,5 @@ def device_object(source: str | os.PathLike, options: Sequence[str] = (), *, ide
         CompilationError: with the compiler's words.
     """
     text = device_ir(source, options, identity=identity, contract=contract, relocatable=relocatable,
-                     compiler=compiler)
+                     compiler=compiler, system=system)
     return engine.object_file(text)

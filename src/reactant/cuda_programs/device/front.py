@@ -12,7 +12,6 @@ from reactant.kernels.ways_in import clang
 ARCHITECTURE = "sm_80"
 PROGRAM_HEADERS = Path(__file__).parents[1] / "host" / "include"
 
-WHOLE = False
 LANGUAGE = ("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={ARCHITECTURE}", "-nocudalib", "-nocudainc",
             "-foffload-implicit-host-device-templates")
 SHAPE = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-inline-threshold=100000", "-mllvm",
@@ -22,23 +21,25 @@ SHAPE = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-inline-thres
 
 
 def command(source: str | os.PathLike, options: Sequence[str] = (), *, contract: bool = True,
-            relocatable: bool = False, compiler: str | os.PathLike | None = None) -> list[str]:
+            relocatable: bool = False, compiler: str | os.PathLike | None = None,
+            system: Sequence[str] | None = None) -> list[str]:
     """clang's command for a source's device code, which writes LLVM IR to standard output.
 
     `options` are the program's own: -I, -D, -std, -include and the like.
     """
     standard = [] if any(o.startswith(("-std=", "--std")) for o in options) else ["-std=gnu++17"]
     program = PROGRAM_HEADERS / "reactant_program.h"
-    first = [f"-I{PROGRAM_HEADERS}", "-include", str(program)] if WHOLE else ["-include", "reactant_cuda.h"]
-    return [*clang.command(compiler), *LANGUAGE, *clang.system_headers(compiler, True), f"-I{clang.HEADERS}", *first,
+    first = [f"-I{PROGRAM_HEADERS}", "-include", str(program)] if program.exists() else ["-include", "reactant_cuda.h"]
+    return [*clang.command(compiler), *LANGUAGE, *(clang.system_headers(compiler, True) if system is None else system), f"-I{clang.HEADERS}", *first,
             *SHAPE, f"-ffp-contract={'fast' if contract else 'off'}", *standard, *options,
             *(["-fgpu-rdc"] if relocatable else []), os.fspath(source), "-o", "-"]
 
 
 def compiled(source: str | os.PathLike, options: Sequence[str] = (), *, contract: bool = True,
-             relocatable: bool = False, compiler: str | os.PathLike | None = None) -> tuple[str, str]:
+             relocatable: bool = False, compiler: str | os.PathLike | None = None,
+             system: Sequence[str] | None = None) -> tuple[str, str]:
     """(LLVM IR, what the compiler warned of). Raises `CompilationError` with the compiler's words."""
-    arguments = command(source, options, contract=contract, relocatable=relocatable, compiler=compiler)
+    arguments = command(source, options, contract=contract, relocatable=relocatable, compiler=compiler, system=system)
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     said = re.sub(r"^.*(unused-command-line|unknown-cuda-version).*\n", "", done.stderr, flags=re.MULTILINE)
     if done.returncode != 0 or not done.stdout:
