@@ -1,8 +1,7 @@
 """Reactant for Python: NumPy, JAX and GPU-kernel code as it is, optimised as StableHLO and run by XLA."""
 import importlib
+from typing import TYPE_CHECKING
 
-from reactant.api import code_hlo, code_xla, jit
-from reactant.calling.jitted import Jitted, RecompilationWarning
 from reactant.errors import (
     CheckpointError,
     ClusterError,
@@ -19,11 +18,17 @@ from reactant.errors import (
 from reactant.options import CompileOptions
 from reactant.support.session import collecting_later, is_tracing
 
+if TYPE_CHECKING:
+    from reactant.api import code_hlo, code_xla, jit
+    from reactant.calling.jitted import Jitted, RecompilationWarning
+
 __version__ = "0.2.0"
 
 _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "runtime.devices",
          "mesh": "runtime.meshes", "Mesh": "runtime.meshes",
          "Checkpoints": "processes.checkpoints", "Cluster": "processes.peers", "cluster": "processes.peers",
+         **dict.fromkeys(("code_hlo", "code_xla", "jit"), "api"),
+         **dict.fromkeys(("Jitted", "RecompilationWarning"), "calling.jitted"),
          "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
          "bisect": "diagnosis.bisection",
          "export": "exchange", "load": "exchange",
@@ -31,7 +36,8 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
                           "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"),
                          "derivatives")}
-"""Public names whose modules load when they are first asked for, so that `import reactant` stays cheap."""
+"""Public names whose modules load when they are first asked for, so that `import reactant` stays cheap, and `reactant
+nvcc` never loads JAX."""
 
 __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "CompileOptions", "ConcreteValueNeeded",
            "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted", "LeakError", "LeftToJaxWarning", "Mesh",

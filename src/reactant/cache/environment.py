@@ -14,6 +14,7 @@ import jax
 import jaxlib
 import numpy as np
 
+from reactant.support.folders import home
 from reactant.support.package import PACKAGE
 
 LIBRARIES = {"scipy": "version.py", "llvmlite": "_version.py", "numba": "_version.py", "numba_cuda": "VERSION",
@@ -109,11 +110,6 @@ def _variables() -> Iterator[tuple[str, str]]:
 def cores() -> int:
     """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def home() -> str:
-    """The folder of what reactant keeps for a user."""
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "reactant")
 
 
 def _calibrated() -> list[Any]:

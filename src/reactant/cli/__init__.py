@@ -20,6 +20,7 @@ from reactant.cli import (
     errors,
     info,
     launch,
+    nvcc,
     opt,
     patterns,
     profile,
@@ -31,7 +32,7 @@ from reactant.errors import ReactantError
 
 _COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "profile": profile, "doctor": doctor,
              "patterns": patterns, "errors": errors, "raise": raise_, "launch": launch, "info": info, "cache": cache,
-             "compile": compile}
+             "compile": compile, "nvcc": nvcc}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,12 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own); returns the exit status."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     rest: list[str] = []
-    if given[:1] and "--" in given and hasattr(_COMMANDS.get(given[0]), "FOR_SCRIPTS"):     # a script's own arguments
+    scripts = hasattr(_COMMANDS.get(given[0]), "FOR_SCRIPTS") or nvcc.is_program(given) if given else False
+    if scripts and "--" in given:               # a script's own arguments
         given, rest = given[:given.index("--")], given[given.index("--") + 1:]
-    options = _parser().parse_args(given)
+    command = given[0] if given[:1] == ["nvcc"] or nvcc.is_program(given) else ""
+    options = argparse.Namespace(command=command, given=given[1:]) if command else _parser().parse_args(given)
     options.rest = rest
     try:
-        status = _COMMANDS[options.command].run(options)
+        status = nvcc.run(options) if command else _COMMANDS[options.command].run(options)
         sys.stdout.flush()
         return status
     except (UsageError, ReactantError) as error:

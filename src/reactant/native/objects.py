@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-import jax
 
 RELOCATABLE, X86_64 = 1, 62
 SYMBOLS, WITH_ADDENDS, EMPTY = 2, 4, 8
@@ -80,6 +79,8 @@ def register(target: str, address: int) -> None:
     with _lock:
         if target not in _REGISTERED:
             _REGISTERED.add(target)
+            import jax          # the compiler of CUDA programs makes objects without it
+
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
 
 

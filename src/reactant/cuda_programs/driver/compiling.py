@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from reactant.cuda_programs.device.compile import device_object
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
 from reactant.kernels.ways_in import clang
@@ -139,6 +138,8 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
 
 def _device(unit: Unit) -> bytes:
     command = unit.command
+    from reactant.cuda_programs.device.compile import device_object     # half a second, while clang is at work
+
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     return device_object(unit.source, options, identity=unit.identity, contract=command.contract,
                          relocatable=command.relocatable, system=unit.tools.system())

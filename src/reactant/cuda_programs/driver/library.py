@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from reactant.cache import environment
 from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, Toolchain
 from reactant.errors import ReactantError
+from reactant.support.folders import home as user_folder
 
 FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
          "-ffunction-sections", f"-I{RUNTIME}", f"-I{INCLUDE}")
@@ -45,7 +45,7 @@ class RuntimeLibraryError(ReactantError):
 def cache_folder() -> Path:
     """Where the libraries and the programs of `reactant run` are kept: beside the compile cache."""
     said = os.environ.get("REACTANT_CUDA_CACHE", "")
-    return Path(os.path.expanduser(said)) if said else Path(environment.home()) / "cuda"
+    return Path(os.path.expanduser(said)) if said else Path(user_folder()) / "cuda"
 
 
 @functools.cache

@@ -175,6 +175,9 @@ cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end);
 
 /* ---- launches ---- */
+#ifdef __CUDA_ARCH__
+int cudaConfigureCall(dim3 grid, dim3 block, size_t shared = 0, struct CUstream_st *stream = 0); /* clang asks for it */
+#endif
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared REACTANT_DEFAULT(0),
                                      struct CUstream_st *stream REACTANT_DEFAULT(0));
 cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, void *stream);
