@@ -139,7 +139,7 @@ void reactant_texture(uint64_t texture, int kind, float x, float y, float z, int
 void reactant_texture_fetch(uint64_t texture, int64_t index, void *four);
 /* tex2Dgather: component `component` of the four texels around (x, y), in CUDA's order. */
 void reactant_texture_gather(uint64_t texture, float x, float y, int component, void *four);
-/* The address of `bytes` bytes of a surface, x in bytes. Outside, `mode` decides: 0 trap (the launch ends), 1 clamp,
+/* The address of `bytes` bytes of a surface, x in bytes. Outside, `mode` decides: 0 trap (returns NULL, the kernel traps), 1 clamp,
    2 zero (returns NULL: reads are zeros, writes nothing). */
 void *reactant_surface(uint64_t surface, int kind, int64_t x, int64_t y, int64_t z, int layer, uint64_t bytes, int mode);
 
