@@ -6,7 +6,7 @@ import re
 from dataclasses import field
 
 from reactant.cuda_programs.device import affine, blocks, current, cuts, library, mathematics, narrow, stepped, tables, together
-from reactant.cuda_programs.device.groups import GROUP, Group, marked
+from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
@@ -102,7 +102,7 @@ class Arranger:
             return None
         self.copied(made)
         cut = cuts.pieces(made)
-        if any(c.meeting and (c.meeting.kind == "barrier.grid" or c.meeting.code >= FIRST_OF_WARP) for c in cut.cuts):
+        if any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts):
             return self.together(made, shared, cut)
         return self.stepped(made, shared, cut, None)
 
@@ -144,7 +144,8 @@ class Arranger:
         self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps, rarely=True))
         self.group = self.note("distinct !{}")
         marked(cut.function, self.group)
-        group = Group(made, cut, types, shared.parameters, GROUP, (self.group, lambda: self.loop(True)), self.layout)
+        size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
+        group = Group(made, cut, types, shared.parameters, size, (self.group, lambda: self.loop(True)), self.layout)
         arrays = [size for _, size in memory.arrays]
         self.made += [group.lane(arrays, current.kept() if keeps else []), group.group(arrays),
                       stepped.apart_function(group, memory),

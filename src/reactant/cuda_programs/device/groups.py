@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from reactant.cuda_programs.device import warps
 from reactant.cuda_programs.device.affine import LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
 from reactant.cuda_programs.device.flow import EXIT, Flow
@@ -196,13 +197,15 @@ class Group:
             f.let(f"getelementptr i8, ptr %all.{k}, i64 {at}", f"%array.{k}")
         if self.meets:
             for letter, (kind, _) in EXCHANGE.items():
-                f.let(f"getelementptr {kind}, ptr %all.{letter}, i64 %base", f"%{letter}")
+                f.let(f"alloca [{self.size} x {kind}], align 64", f"%{letter}")
         entered = [c for c in self.cut.cuts if c.meeting and c.meeting.code < FIRST_OF_WARP]
         cases = " ".join(f"i32 {c.state}, label %enter.{c.site}" for c in entered)
         f.line(f"switch i32 %state, label %go.0 [ {cases} ]")
         for c in entered:
             f.label(f"enter.{c.site}")
             self._copies(c.live, to_memory=False)
+            if c.meeting and c.meeting.result is not None:
+                self._exchanged("answer", to_memory=False)
             f.line(f"br label %go.{c.site}")
         self.apart = False
         self._region(0, 0, next(iter(self.cut.function.blocks)))
@@ -211,11 +214,12 @@ class Group:
             if c.meeting and c.meeting.code < FIRST_OF_WARP:
                 f.label(f"leave.{c.site}")
                 self._copies(c.live, to_memory=True)
+                for letter in c.meeting.operands:
+                    self._exchanged(letter, to_memory=True)
                 f.line(f"ret i32 {c.state}")
             elif c.meeting:
                 f.label(f"leave.{c.site}")
-                f.line(f"call void @{quoted('reactant.group.' + c.meeting.kind)}(ptr %x, ptr %m, ptr %y, ptr %z, "
-                       "ptr %answer)")
+                warps.answered(f, c.meeting)
                 f.line(f"br label %go.{c.site}")
         f.label("end")
         f.line("ret i32 -1")
@@ -224,10 +228,20 @@ class Group:
             at = f.let("getelementptr i32, ptr %states, i64 %base")
             f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {at}, ptr %next, i64 {4 * self.size}, i1 false)")
             self._copies(self.own, to_memory=True)
+            if self.meets:
+                for letter in PLACES:
+                    self._exchanged(letter, to_memory=True)
             self._spread([f"%u.{k}" for k in range(len(self.uniform))])
             f.line(f"ret i32 {APART}")
         return (f"define internal i32 @{quoted(self.made.name + '.group')}({', '.join(self.parameters())}) "
                 "#REACTANT {\n" + "\n".join(f.lines) + "\n}\n")
+
+    def _exchanged(self, letter: str, to_memory: bool) -> None:
+        """What threads give or get, from here to the frame or back."""
+        kind, size = EXCHANGE[letter]
+        there, here = self.f.let(f"getelementptr {kind}, ptr %all.{letter}, i64 %base"), f"%{letter}"
+        target, source = (there, here) if to_memory else (here, there)
+        self.f.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size * self.size}, i1 false)")
 
     def _place(self, name: str) -> str:
         """Where a value of the group's first thread is in memory."""

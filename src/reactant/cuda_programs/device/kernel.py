@@ -68,6 +68,8 @@ def kernel(text: str) -> Kernel:
     for lines in made.blocks.values():
         kept = []
         for line in lines:
+            if "@llvm.lifetime." in line:
+                continue
             found = _REGISTER.match(line)
             if found and (register := found[2].strip('"')) in library.REGISTERS:
                 names[found[1]] = register_name(register)

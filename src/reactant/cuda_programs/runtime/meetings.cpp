@@ -102,6 +102,21 @@ inline void resume(ReactantFrame &f, uint32_t t) { f.state[t] = f.step(&f, t, f.
 
 }  // namespace
 
+// What the 32 threads of a warp get that meet at one operation.
+extern "C" void reactant_answer_warp(int32_t kind, uint64_t *x, uint32_t *mask, int32_t *y, int32_t *z, uint64_t *answers) {
+    int32_t states[LANES];
+    for (int32_t &state : states) state = 1 << 8 | kind;
+    ReactantFrame frame{};
+    frame.threads = LANES;
+    frame.state = states;
+    frame.x = x;
+    frame.mask = mask;
+    frame.y = y;
+    frame.z = z;
+    frame.answer = answers;
+    answer(frame, 0, ~0u);
+}
+
 // What all threads of a block get that wait at one barrier.
 extern "C" void reactant_reduce_block(ReactantFrame *frame, int32_t state) {
     const int kind = kind_of(state);

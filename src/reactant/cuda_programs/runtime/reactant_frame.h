@@ -33,6 +33,9 @@ struct ReactantFrame {
 /* Resumes the threads of a block until all have ended (0), or all that have not wait for the grid (1). */
 int reactant_run_block(ReactantFrame *frame);
 
+/* The answers of an operation at which the 32 threads of a warp wait; arrays of 32. */
+void reactant_answer_warp(int32_t kind, uint64_t *x, uint32_t *mask, int32_t *y, int32_t *z, uint64_t *answer);
+
 /* The answers of a barrier at which all threads of a block wait. */
 void reactant_reduce_block(ReactantFrame *frame, int32_t state);
 
