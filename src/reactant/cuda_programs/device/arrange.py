@@ -5,7 +5,7 @@ import copy
 import re
 from dataclasses import field
 
-from reactant.cuda_programs.device import affine, blocks, current, cuts, library, mathematics, narrow, stepped, tables, together
+from reactant.cuda_programs.device import affine, blocks, current, cuts, library, mathematics, narrow, stepped, tables, together, volatile
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
@@ -86,6 +86,8 @@ class Arranger:
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
         next(iter(made.function.blocks.values()))[:0] = hoisted
+        if shared.addresses:
+            volatile.in_step(made.function, set(shared.addresses.values()))
         alone = copy.deepcopy(made)
         if not cuts.has_cuts(made):
             cut = cuts.pieces(made)

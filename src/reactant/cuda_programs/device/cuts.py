@@ -67,7 +67,8 @@ def pieces(made: Kernel) -> Pieces:
         c.meeting.result for c in cuts if c.meeting and c.meeting.result and c.meeting.code >= FIRST_OF_WARP})
     with_steps(function, known.divergent)
     _step(function, cuts, known)
-    live = _live_at_starts(function)
+    live = _live_at_starts(function, {c.before: [v for _, v in c.meeting.operands.values() if v[0] == "%"]
+                                      for c in cuts if c.meeting})
     lines_of = {name: line for lines in function.blocks.values() for line in lines
                 if (name := result_of(line)) is not None}
     parameters = {p.name for p in made.parameters}
@@ -208,8 +209,9 @@ def phi_inputs(line: str) -> list[tuple[str, str]]:
     return _PHI.findall(line)
 
 
-def _live_at_starts(function: Function) -> dict[str, set[str]]:
-    """The values that are needed from the start of each block on; a block before a cut leads to the one after."""
+def _live_at_starts(function: Function, at_ends: dict[str, list[str]]) -> dict[str, set[str]]:
+    """The values that are needed from the start of each block on; a block before a cut leads to the one after, and
+    its end reads the operands of the meeting."""
     uses: dict[str, set[str]] = {}
     defines: dict[str, set[str]] = {}
     after: dict[str, list[str]] = {}
@@ -229,6 +231,7 @@ def _live_at_starts(function: Function) -> dict[str, set[str]]:
                 used.update(u for u in uses_of(line) if u not in known)
             if (name := result_of(line)) is not None:
                 known.add(name)
+        used.update(u for u in at_ends.get(label, ()) if u not in known)
         uses[label], defines[label] = used, known
         targets = successors(lines[-1]) if lines and opcode_of(lines[-1]) in ("br", "switch", "indirectbr") else []
         ended = bool(targets) or (bool(lines) and opcode_of(lines[-1]) in ("ret", "unreachable"))

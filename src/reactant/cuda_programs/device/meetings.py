@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from reactant.cuda_programs.device.text import NAME
+from reactant.kernels.llvm_ir.signatures import split_arguments
 from reactant.support.records import dataclass
 
 KINDS = {"barrier.block": 10, "barrier.count": 11, "barrier.and": 12, "barrier.or": 13, "barrier.grid": 14,
@@ -55,8 +56,8 @@ def meeting(line: str) -> Meeting | None:
 def _operands(text: str) -> list[tuple[str, str]]:
     """(type, value) of each."""
     found = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        words = [w for w in part.split() if w not in ("noundef", "zeroext", "signext")]
+    for part in split_arguments(text):
+        words = part.split()
         found.append((words[0], words[-1]))
     return found
 
