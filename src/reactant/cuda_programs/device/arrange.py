@@ -90,6 +90,7 @@ class Arranger:
             volatile.in_step(made.function, set(shared.addresses.values()))
         alone = copy.deepcopy(made)
         if not cuts.has_cuts(made):
+            self.copied(made)
             cut = cuts.pieces(made)
             if cut.cuts:
                 return self.stepped(made, shared, cut, self.body(alone, shared)[0])
@@ -116,6 +117,11 @@ class Arranger:
             done = ", ".join(map(self.note, ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')))
             parts += ['!{!"llvm.loop.interleave.count", i32 1}',
                       f'!{{!"llvm.loop.vectorize.followup_vectorized", {done}}}']
+        return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
+
+    def plain(self) -> str:
+        """The note of a loop of which nothing is to be made."""
+        parts = ('!{!"llvm.loop.unroll.disable"}', '!{!"llvm.loop.vectorize.enable", i1 false}')
         return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
@@ -147,7 +153,7 @@ class Arranger:
         self.group = self.note("distinct !{}")
         marked(cut.function, self.group)
         size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
-        group = Group(made, cut, types, shared.parameters, size, (self.group, lambda: self.loop(True)), self.layout)
+        group = Group(made, cut, types, shared.parameters, size, (self.group, lambda: self.loop(True), self.plain()), self.layout)
         arrays = [size for _, size in memory.arrays]
         self.made += [group.lane(arrays, current.kept() if keeps else []), group.group(arrays),
                       stepped.apart_function(group, memory),
@@ -159,7 +165,7 @@ class Arranger:
         for parameter in made.parameters:
             if parameter.by_address and "readonly" not in parameter.text:
                 own = parameter.name
-                parameter.name = f"{own}.given"
+                parameter.name, parameter.text = f"{own}.given", f"ptr noundef readonly {own}.given"
                 size = self.layout.size(parameter.value)
                 next(iter(made.function.blocks.values()))[:0] = [
                     f"{own} = alloca {parameter.value}, align 16",

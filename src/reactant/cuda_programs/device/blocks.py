@@ -76,7 +76,7 @@ def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited:
         f.label(axis)
         f.line(f"%r.tid.{axis} = phi i32 [ 0, %{before} ], [ %{axis}.next, %{axis}.end ]")
         before = axis
-    values = [f"{p.type} {f'byval({p.value}) ' if p.by_address else ''}{p.name}" for p in kernel.parameters]
+    values = [p.argument for p in kernel.parameters]
     f.line(f"call void @{quoted(body)}({', '.join([*values, *register_arguments()])})")
     for axis in "xyz":
         f.line(f"br label %{axis}.end")

@@ -39,6 +39,7 @@ class LaneStep(Step):
         self.note = note
         self.uniform = [n for n in cut.kept if n not in cut.uniform.divergent]
         self.own = [n for n in cut.kept if n in cut.uniform.divergent]
+        self.names |= {n: f"same.{k}" for k, n in enumerate(self.uniform)}
         self.type = "{ " + ", ".join(["i32", *(types[n] for n in self.uniform)]) + " }"
         self.ways: dict[str, list[Cut]] = {}
         for c in cut.cuts:
@@ -46,14 +47,18 @@ class LaneStep(Step):
                 self.ways.setdefault(c.before, []).append(c)
 
     def variables(self) -> list[str]:
-        return super().variables() + [
-            f"  store {self.types[n]} %in.{k}, ptr %{self.names[n]}" for k, n in enumerate(self.uniform)]
+        lines = []
+        for k, name in enumerate(self.uniform):
+            lines += [f"  %same.{k} = alloca {self.types[name]}", f"  store {self.types[name]} %in.{k}, ptr %same.{k}"]
+        return lines
 
-    def kept(self, names: Iterable[str]) -> list[str]:
-        return super().kept(n for n in names if n in self.own)
+    def load(self, name: str, again: str) -> str:
+        made = super().load(name, again)
+        return made.removesuffix(self.note) if name in self.uniform else made
 
-    def restored(self, names: list[str]) -> list[str]:
-        return [n for n in names if n in self.own]
+    def store(self, name: str) -> str:
+        made = super().store(name)
+        return made.removesuffix(self.note) if name in self.uniform else made
 
     def returned(self, state: str) -> list[str]:
         lines, value = [], "poison"
@@ -61,7 +66,7 @@ class LaneStep(Step):
             if not given:
                 name = self.uniform[number - 1]
                 given = self.fresh()
-                lines.append(f"{given} = load {kind}, ptr %{self.names[name]}")
+                lines.append(self.load(name, given))
             made = self.fresh()
             lines.append(f"{made} = insertvalue {self.type} {value}, {kind} {given}, {number}")
             value = made
@@ -74,9 +79,8 @@ class LaneStep(Step):
         *loads, branch = self.loaded(line)
         condition = branch[len("br i1 "):].split(",", 1)[0]
         state = self.fresh()
-        names = dict.fromkeys(n for way in ways for n in way.live)      # of a third one, too
-        return [*loads, *self.kept(names),
-                f"{state} = select i1 {condition}, i32 {ways[0].state}, i32 {ways[1].state}", *self.returned(state)]
+        return [*loads, f"{state} = select i1 {condition}, i32 {ways[0].state}, i32 {ways[1].state}",
+                *self.returned(state)]
 
 
 def marked(function: Function, group: str) -> None:
@@ -98,9 +102,9 @@ class Group:
     """Writes the two functions: `K.lane` for a thread, `K.group` for a group."""
 
     def __init__(self, made: Kernel, cut: Pieces, types: Mapping[str, str], shared: list[str], size: int,
-                 notes: tuple[str, Callable[[], str]], layout: Layout) -> None:
+                 notes: tuple[str, Callable[[], str], str], layout: Layout) -> None:
         self.made, self.cut, self.types, self.size, self.layout = made, cut, types, size, layout
-        self.access, self.loop = notes
+        self.access, self.loop, self.plain = notes
         self.step = LaneStep(cut, types, f", !llvm.access.group {self.access}")
         self.shared = shared
         self.flow = Flow(cut.function)
@@ -231,7 +235,7 @@ class Group:
             if self.meets:
                 for letter in PLACES:
                     self._exchanged(letter, to_memory=True)
-            self._spread([f"%u.{k}" for k in range(len(self.uniform))])
+            self._spread()
             f.line(f"ret i32 {APART}")
         return (f"define internal i32 @{quoted(self.made.name + '.group')}({', '.join(self.parameters())}) "
                 "#REACTANT {\n" + "\n".join(f.lines) + "\n}\n")
@@ -263,16 +267,21 @@ class Group:
             target, source = (place, here) if to_memory else (here, place)
             f.line(f"store {self.types[name]} {f.let(f'load {self.types[name]}, ptr {source}')}, ptr {target}")
 
-    def _spread(self, sources: list[str]) -> None:
+    def _spread(self) -> None:
         """What is the same for the group goes to the memory of each thread."""
         f = self.f
-        for k, name in enumerate(self.uniform):
-            place = self._place(name)
-            kind = self.types[name]
-            value = f.let(f"load {kind}, ptr {sources[k]}")
-            for thread in range(self.size):
-                at = f.let(f"getelementptr {kind}, ptr {place}, i64 {thread}")
-                f.line(f"store {kind} {value}, ptr {at}")
+        values = [(self.types[name], f.let(f"load {self.types[name]}, ptr %u.{k}"), self._place(name))
+                  for k, name in enumerate(self.uniform)]
+        f.line("br label %spread")
+        f.label("spread")
+        f.line("%k = phi i64 [ 0, %apart ], [ %k.next, %spread ]")
+        for kind, value, place in values:
+            at = f.let(f"getelementptr {kind}, ptr {place}, i64 %k")
+            f.line(f"store {kind} {value}, ptr {at}")
+        f.let("add nuw nsw i64 %k, 1", "%k.next")
+        more = f.let(f"icmp ult i64 %k.next, {self.size}")
+        f.line(f"br i1 {more}, label %spread, label %spread.end, !llvm.loop {self.plain}")
+        f.label("spread.end")
 
     def _region(self, site: int, state: int, start: str) -> None:
         """The loop over the group's threads from one place on, and what comes after it."""
@@ -286,7 +295,7 @@ class Group:
         f.line(f"%l.{site} = phi i64 [ 0, %go.{site} ], [ %l.{site}.next, %lane.{site} ]")
         registers = [r for r in REGISTERS if not r.endswith("tid.x") or r.endswith("ntid.x")]
         given = [f"i32 {state}", f"i64 %l.{site}", "i32 %tid.base",
-                 *(f"{p.type} {f'byval({p.value}) ' if p.by_address else ''}{p.name}" for p in self.made.parameters),
+                 *(p.argument for p in self.made.parameters),
                  *(f"{REGISTERS[r]} {register_name(r)}" for r in registers),
                  *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.shared),
                  *(f"ptr %keep.{k}" for k in range(len(self.own))),

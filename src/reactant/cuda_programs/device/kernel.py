@@ -23,10 +23,12 @@ class Parameter:
     name: str
     type: str
     value: str
+    by_address: bool
 
     @property
-    def by_address(self) -> bool:
-        return "byval(" in self.text
+    def argument(self) -> str:
+        """The parameter, handed on to a function that has it, too."""
+        return f"{self.type} {f'byval({self.value}) ' if 'byval(' in self.text else ''}{self.name}"
 
 
 @dataclass
@@ -97,7 +99,7 @@ def _parameter(text: str) -> Parameter:
                           r"initializes\((?:[^()]|\([^()]*\))*\)|\bdead_on_return\b", "", text))
     kind = re.sub(r"\s+", " ", kind).strip()
     value = re.search(r"byval\(((?:[^()]|\([^()]*\))*)\)", text)
-    return Parameter(text, name, kind, value[1] if value else kind)
+    return Parameter(text, name, kind, value[1] if value else kind, value is not None)
 
 
 def _rename(made: Function, names: dict[str, str]) -> None:

@@ -108,8 +108,7 @@ class _Stepped:
 
     def _call(self, state: str, base: str, tid_base: str) -> str:
         arguments = [f"i32 {state}", "ptr %frame", f"i64 {base}", f"i32 {tid_base}",
-                     *(f"{p.type} {f'byval({p.value}) ' if p.by_address else ''}{p.name}"
-                       for p in self.made.parameters),
+                     *(p.argument for p in self.made.parameters),
                      *(f"{library.REGISTERS[r]} {register_name(r)}" for r in library.REGISTERS
                        if not r.endswith("tid.x") or r.endswith("ntid.x")),
                      *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.group.shared),
@@ -168,7 +167,7 @@ class _Stepped:
         f.line(f"br i1 {some}, label %rest.x, label %y.end")
         f.label("rest.x")
         f.line("%r.tid.x = phi i32 [ %tid.base, %rest ], [ %rest.next, %rest.x ]")
-        values = [f"{p.type} {f'byval({p.value}) ' if p.by_address else ''}{p.name}" for p in self.made.parameters]
+        values = [p.argument for p in self.made.parameters]
         shared = [f"ptr {p.rsplit(' ', 1)[1]}" for p in self.group.shared]
         f.line(f"call void @{quoted(self.thread or '')}({', '.join([*values, *register_arguments(), *shared])})")
         f.let("add nuw nsw i32 %r.tid.x, 1", "%rest.next")

@@ -1,11 +1,11 @@
 """A kernel whose threads meet, as a function that runs one thread from one meeting to the next.
 
-Values that live across meetings have a variable; at a meeting the variables go to memory of the thread, at the next
-step they come back from there. So barriers may stand in any control flow.
+Values that live across meetings are in memory of the thread from where they are defined on. So barriers may stand in any
+control flow.
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from reactant.cuda_programs.device.cuts import Cut, Pieces, phi_inputs
 from reactant.cuda_programs.device.meetings import narrowed, widened
@@ -25,7 +25,7 @@ class Step:
 
     def __init__(self, cut: Pieces, types: Mapping[str, str]) -> None:
         self.cut, self.types = cut, types
-        self.names = {name: f"slot.{number}" for number, name in enumerate(cut.kept)}
+        self.names = {name: f"kept.{number}" for number, name in enumerate(cut.kept)}
         self._fresh = 0
 
     def lines(self) -> list[str]:
@@ -53,7 +53,7 @@ class Step:
             ended = at_end.get(label)
             head = body if ended else body[:-1]
             if resumed is not None and resumed.meeting and (name := resumed.meeting.result) in self.names:
-                lines.append(f"  store {self.types[name]} {name}, ptr %{self.names[name]}")
+                lines.append(f"  {self.store(name)}")
             phis = [line for line in head if " = phi " in line]
             lines += [f"  {self.phi(line, label)}" for line in phis]
             lines += [f"  {text}" for line in phis for text in self.stored(line)]
@@ -68,8 +68,8 @@ class Step:
         return lines
 
     def variables(self) -> list[str]:
-        """The variables of kept values."""
-        return [f"  %{self.names[n]} = alloca {self.types[n]}" for n in self.cut.kept]
+        """Variables of kept values that are in no memory."""
+        return []
 
     def begin(self) -> list[str]:
         """What only the start of a thread does."""
@@ -88,7 +88,7 @@ class Step:
         for name in dict.fromkeys(uses_of(line)):
             if name in self.names:
                 again = self.fresh()
-                found.append(f"{again} = load {self.types[name]}, ptr %{self.names[name]}")
+                found.append(self.load(name, again))
                 rest = _replaced(rest, name, again)
         return [*found, head + equals + rest]
 
@@ -96,7 +96,15 @@ class Step:
         name = result_of(line)
         if name not in self.names:
             return []
-        return [f"store {self.types[name]} {name}, ptr %{self.names[name]}"]
+        return [self.store(name)]
+
+    def load(self, name: str, again: str) -> str:
+        """Read a kept value."""
+        return f"{again} = load {self.types[name]}, ptr %{self.names[name]}{self.note}"
+
+    def store(self, name: str) -> str:
+        """Keep a value."""
+        return f"store {self.types[name]} {name}, ptr %{self.names[name]}{self.note}"
 
     def phi_loads(self) -> dict[str, list[str]]:
         """Reads of kept values at the ends of blocks, for phis; fills `self.inputs`."""
@@ -110,8 +118,7 @@ class Step:
                     if value in self.names and (value, before) not in self.inputs:
                         again = self.fresh()
                         self.inputs[value, before] = again
-                        found.setdefault(before, []).append(
-                            f"{again} = load {self.types[value]}, ptr %{self.names[value]}")
+                        found.setdefault(before, []).append(self.load(value, again))
         return found
 
     def phi(self, line: str, label: str) -> str:
@@ -126,11 +133,11 @@ class Step:
     def left(self, cut: Cut) -> list[str]:
         """The end of a step at a meeting."""
         assert cut.meeting is not None
-        lines = [f"  {line}" for line in self.kept(cut.live)]
+        lines = []
         for letter, (kind, value) in cut.meeting.operands.items():
             if value in self.names:
                 again = self.fresh()
-                lines.append(f"  {again} = load {kind}, ptr %{self.names[value]}")
+                lines.append(f"  {self.load(value, again)}")
                 value = again
             if letter == "x":
                 more, value = widened(kind, value, self.fresh()[1:])
@@ -139,15 +146,6 @@ class Step:
             lines.append(f"  store {kind} {value}, ptr %{letter}.at")
         return [*lines, *(f"  {line}" for line in self.returned(str(cut.state)))]
 
-    def kept(self, names: Iterable[str]) -> list[str]:
-        """Variables go to the thread's memory."""
-        lines = []
-        for name in names:
-            again = self.fresh()
-            lines.append(f"{again} = load {self.types[name]}, ptr %{self.names[name]}")
-            lines.append(f"store {self.types[name]} {again}, ptr %kept.{self.cut.kept.index(name)}{self.note}")
-        return lines
-
     def returned(self, state: str) -> list[str]:
         """The end of a step that leaves the thread in a state."""
         return [f"ret i32 {state}"]
@@ -155,19 +153,11 @@ class Step:
     def resumed(self, cut: Cut) -> list[str]:
         """The start of a step after a meeting."""
         lines = [f"resume.{cut.site}:"]
-        for name in self.restored(cut.live):
-            again = self.fresh()
-            lines.append(f"  {again} = load {self.types[name]}, ptr %kept.{self.cut.kept.index(name)}{self.note}")
-            lines.append(f"  store {self.types[name]} {again}, ptr %{self.names[name]}")
         if cut.meeting is not None and cut.meeting.result is not None:
             answer = self.fresh()
             lines.append(f"  {answer} = load i64, ptr %answer.at")
             lines += [f"  {line}" for line in narrowed(cut.meeting.type, answer, cut.meeting.result)]
         return [*lines, f"  br label %{cut.after}"]
-
-    def restored(self, names: list[str]) -> list[str]:
-        """Those of the values that come from the thread's memory."""
-        return names
 
     def ended(self, label: str, line: str) -> list[str]:
         """A block's terminator."""
