@@ -13,7 +13,7 @@ def device_ir(source: str | os.PathLike, options: Sequence[str] = (), *, identit
                   system: Sequence[str] | None = None) -> str:
     """LLVM IR of the object, before LLVM optimises it."""
     text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler, system=system)
-    module = retarget.retargeted(text)
+    module = retarget.retargeted(text, relocatable)
     return arrange.arranged(prepared.prepared(module), module, identity or os.fspath(source))
 
 

@@ -135,6 +135,17 @@ def _defined(function: Declared) -> str | None:
     return f'define internal {function.result} @"{function.name}"({arguments}) alwaysinline {{\n{body}{end}\n}}\n'
 
 
+def undeclared(added: str, text: str) -> str:
+    """Declarations of C's mathematics that definitions call and nobody declares."""
+    there = set(re.findall(r'^(?:declare|define) [^@\n]*@"?([-\w$.]+)"?\(', text + added, re.MULTILINE))
+    made: dict[str, str] = {}
+    for result, name, given in re.findall(r"= call (\w+) @(\w+)\(([^()\n]*)\)$", added, re.MULTILINE):
+        if name not in there and not name.startswith("reactant"):
+            kinds = ", ".join(type_of(a) for a in split_arguments(given))
+            made[name] = f"declare {result} @{name}({kinds}) {device_library.attributes(name) or 'nounwind'}\n"
+    return "".join(made.values())
+
+
 def external(text: str) -> str:
     """Declarations of the runtime's functions that a text lacks."""
     there = set(re.findall(r'^(?:declare|define) [^@\n]*@"?([-\w$.]+)"?\(', text, re.MULTILINE))

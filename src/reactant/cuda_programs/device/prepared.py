@@ -20,14 +20,14 @@ def prepared(module: Retargeted) -> str:
     added, names = library.definitions(there.values())
     for name in names & there.keys():
         text = text.replace(there[name], "", 1)
-    text += "\n" + added
+    text += "\n" + added + library.undeclared(added, text)
     text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
-    return _inlined(text, set(module.kernels))
+    return _inlined(text, set(module.kernels), module.exports)
 
 
-def _inlined(text: str, kernels: set[str]) -> str:
+def _inlined(text: str, kernels: set[str], exports: set[str]) -> str:
     llvm = engine.llvm
     with engine._lock:
         engine._target()
@@ -39,12 +39,12 @@ def _inlined(text: str, kernels: set[str]) -> str:
         recursive = _recursive(parsed)
         for function in parsed.functions:
             if not function.is_declaration:
-                function.linkage = "external" if function.name in kernels else "internal"
+                function.linkage = "external" if function.name in kernels | exports else "internal"
                 if function.name not in kernels and function.name not in recursive:
                     function.add_function_attribute("alwaysinline")
         for variable in parsed.global_variables:
             if not variable.is_declaration and not variable.name.startswith("llvm."):
-                variable.linkage = "internal"
+                variable.linkage = "external" if variable.name in exports else "internal"
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_global_dead_code_eliminate_pass()

@@ -8,6 +8,7 @@ import re
 from dataclasses import field
 
 from reactant.cuda_programs.device.text import NAME
+from reactant.errors import UnsupportedError
 from reactant.kernels.llvm_ir import assembly
 from reactant.native import engine
 from reactant.support.records import dataclass
@@ -33,14 +34,26 @@ class Retargeted:
 
     text: str
     kernels: list[str]
+    exports: set[str]
+    """Functions and variables that other objects may name."""
     shared: dict[str, Variable] = field(default_factory=dict)
     constant: dict[str, Variable] = field(default_factory=dict)
     device: dict[str, Variable] = field(default_factory=dict)
 
 
-def retargeted(text: str) -> Retargeted:
-    """clang's module for this processor."""
-    result = Retargeted("", [m[1].strip('"') for m in _KERNEL.finditer(text)])
+PREFIX = "reactant_device__"
+"""What device functions and variables begin with that other objects may name: host code has the same names."""
+_MANAGED = re.compile(rf'^(@{NAME} = )([^\n]*?)(addrspace\(1\) )[^\n]*?(global) ([^\n]*), section "reactant_managed"',
+                      re.MULTILINE)
+
+
+def retargeted(text: str, relocatable: bool = False) -> Retargeted:
+    """clang's module for this processor; `relocatable`: other objects may name its functions and variables."""
+    text = _MANAGED.sub(_managed, text)
+    exports: set[str] = set()
+    if relocatable:
+        text, exports = _renamed(text)
+    result = Retargeted("", exports=exports, kernels=[m[1].strip('"') for m in _KERNEL.finditer(text)])
     for found in _GLOBAL.finditer(text):
         variable = _variable(found)
         spaces = {_SHARED: result.shared, _CONSTANT: result.constant, _DEVICE: result.device}
@@ -48,6 +61,33 @@ def retargeted(text: str) -> Retargeted:
             space[variable.name] = variable
     result.text = _everywhere(_globals(assembly.expanded(text)))
     return result
+
+
+def _managed(found: re.Match) -> str:
+    """A managed variable is the host's."""
+    if re.search(r"\b(internal|private)\b", found[2]):
+        raise UnsupportedError(f"The managed variable {found[1][1:-3]} is static.",
+                               hint="Host and device share it by its name: leave `static` out.", code="kernel-code")
+    return f"{found[1]}external {found[3]}global {_type_at_start(found[5])}"
+
+
+def _renamed(text: str) -> tuple[str, set[str]]:
+    """Names for the linker: of what is defined here for others, and of what others define."""
+    kernels = {m[1] for m in _KERNEL.finditer(text)}
+    defined = {m[1] for m in re.finditer(rf"^define (?!internal|linkonce|weak|private)[^\n@]*@({NAME})\(", text,
+                                         re.MULTILINE)} - kernels
+    declared = {m[1] for m in re.finditer(rf"^declare [^\n@]*@({NAME})\(", text, re.MULTILINE)
+                if m[1].startswith("_Z") and not m[1].startswith(("_Zn", "_Zd"))}
+    variables = {m[1] for m in re.finditer(rf"^@({NAME}) = ([^\n]*?)addrspace\([14]\)", text, re.MULTILINE)
+                 if not re.search(r"\b(internal|private|linkonce\w*|weak\w*|extern_weak)\b", m[2])
+                 and f"@{m[1]} = external addrspace(1) global" not in text}
+    names = defined | declared | variables | {
+        m[1] for m in re.finditer(rf"^@({NAME}) = external [^\n]*addrspace\([14]\) externally_initialized", text,
+                                  re.MULTILINE)}
+    if not names:
+        return text, set()
+    wanted = re.compile("@(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")(?![-\w$.\"])")
+    return wanted.sub(lambda m: f"@{PREFIX}{m[1]}", text), {PREFIX + n for n in defined | variables}
 
 
 def _variable(found: re.Match) -> Variable:

@@ -151,6 +151,7 @@ __RT_SHUFFLES(__shfl_xor, int, xor)
         *p = r != 0; return r; }
 __RT_MATCH(int, a) __RT_MATCH(unsigned int, a) __RT_MATCH(float, a)
 __RT_MATCH(long, a) __RT_MATCH(unsigned long, a) __RT_MATCH(long long, a) __RT_MATCH(unsigned long long, a) __RT_MATCH(double, a)
+#ifndef __REACTANT_PROGRAM__
 #define __RT_WARP_REDUCE(N, T, E)                                                                              \
     __RT_DEVICE T __reduce_##N##_sync(unsigned mask, T v) {                                                    \
         T r = 0; bool first = true;                                                                            \
@@ -163,6 +164,7 @@ __RT_WARP_REDUCE(add, int, r + o) __RT_WARP_REDUCE(add, unsigned, r + o)
 __RT_WARP_REDUCE(min, int, o < r ? o : r) __RT_WARP_REDUCE(min, unsigned, o < r ? o : r)
 __RT_WARP_REDUCE(max, int, o > r ? o : r) __RT_WARP_REDUCE(max, unsigned, o > r ? o : r)
 __RT_WARP_REDUCE(and, unsigned, r & o) __RT_WARP_REDUCE(or, unsigned, r | o) __RT_WARP_REDUCE(xor, unsigned, r ^ o)
+#endif
 
 // ---- atomics ----
 #define __RT_ATOMIC(N, B, T)                                                                                   \
