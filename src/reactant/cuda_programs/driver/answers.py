@@ -8,8 +8,8 @@ from reactant.cuda_programs.driver.linking import link_command
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
 
-VERSION = """nvcc: reactant's CUDA compiler driver, for CPUs (not NVIDIA's)
-Cuda compilation tools, release 12.4, V12.4.0
+VERSION = """nvcc: NVIDIA (R) Cuda compiler driver: in its place reactant's, for CPUs
+Cuda compilation tools, release 12.4, V12.4.131
 """
 ARCHITECTURES = "\n".join(f"compute_{number}" for number in (50, 52, 60, 61, 70, 75, 80, 86, 89, 90))
 
@@ -31,11 +31,12 @@ def settings(command: Command, tools: Toolchain) -> str:
     folder = home(tools)
     libraries = f'"-L{folder / "lib64"}"'
     line = link_command(command, tools, [Input("object", "a.o")], command.output or "a.out")
-    words = [word for word in line if not word.startswith("-L")]
+    words = ["-lcudart_static" if word.endswith("libcudart_static.a") else word for word in line
+             if not word.startswith("-L")]
     return "\n".join([
         f"#$ TOP={folder}", f"#$ PATH={folder / 'bin'}:{shlex.quote(str(tools.zig.parent))}",
         f'#$ INCLUDES="-I{INCLUDE}"', f"#$ LIBRARIES= {libraries}",
-        "#$ " + " ".join([words[0], *words[1:], libraries])]) + "\n"
+        "#$ cicc -arch compute_80", "#$ " + " ".join([*words, libraries, "-lcudadevrt"])]) + "\n"
 
 
 HELP = """reactant nvcc [options] files: compiles CUDA programs for this CPU, host and device code together.

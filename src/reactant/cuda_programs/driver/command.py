@@ -49,6 +49,9 @@ def _existing(command: Command) -> None:
     for each in command.inputs:
         if each.kind not in ("option", "library") and not os.path.exists(each.text):
             raise CommandLineError(f"there is no file '{each.text}'", hint="Name an existing one.")
+        if each.kind in ("unknown", "ptx"):
+            raise CommandLineError(f"'{each.text}' is no file that is compiled or linked: its name says neither",
+                                   hint="Say -x cu or -x c++ before it.")
 
 
 def _target(command: Command, source: str, suffix: str) -> str:

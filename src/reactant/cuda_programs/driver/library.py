@@ -1,6 +1,6 @@
 """The runtime library, and the folder that looks like a CUDA toolkit: made once for a version and toolchain.
 
-    bin/nvcc  include/  lib64/libcudart_static.a, libcudart.a, libcudadevrt.a
+    bin/nvcc  include/  lib64/libcudart_static.a, libcudart.a, libcudadevrt.a  nvvm/libdevice/
 
 Makefiles and CMake find what they look for in it. It is made under another name and renamed, by one process at a time.
 """
@@ -50,11 +50,11 @@ def cache_folder() -> Path:
 
 @functools.cache
 def digest() -> str:
-    """What the library is made of, and what programs see of it: the content of its source and of the headers."""
-    made = hashlib.sha256()
-    for folder in (RUNTIME, INCLUDE):
-        for file in sorted(folder.rglob("*")):
-            if file.suffix in (".h", ".hpp", ".cpp", ".inc"):
+    """What the library is made of: the content of its source and of the headers that it includes."""
+    made = hashlib.sha256(repr(FLAGS).encode())
+    for folder in (RUNTIME, INCLUDE / "reactant_program"):
+        for file in sorted(folder.iterdir()):
+            if file.suffix in (".h", ".cpp", ".inc"):
                 made.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
     return made.hexdigest()[:16]
 
@@ -90,7 +90,7 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
 def _make(tools: Toolchain, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as made:
         whole = Path(made) / "toolkit"
-        for name in ("bin", "lib64", "objects"):
+        for name in ("bin", "lib64", "objects", "nvvm/libdevice"):      # the last one is how CMake knows a toolkit
             (whole / name).mkdir(parents=True)
         sources = sorted(RUNTIME.glob("*.cpp"), key=lambda file: -file.stat().st_size)
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:

@@ -315,10 +315,7 @@ def _kind(text: str) -> str:
     suffix = Path(text).suffix
     if re.search(r"\.so(\.\d+)*$", text):
         return "library"
-    if suffix not in KINDS:
-        raise CommandLineError(f"'{text}' is no file that is compiled or linked: its name says neither",
-                               hint="Say -x cu or -x c++ before it.")
-    return KINDS[suffix]
+    return KINDS.get(suffix, "unknown")
 
 
 def _boolean(name: str, value: str) -> bool:

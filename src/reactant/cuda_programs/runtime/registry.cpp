@@ -142,6 +142,9 @@ void add_function(const void *stub, const char *name, const char *identity) {
 
 extern "C" {
 
+extern const int reactant_image;
+__attribute__((used)) const int *const reactant_image_used = &reactant_image;
+
 void reactant_register_module(const ReactantModule *module) {
     if (module->version != REACTANT_ABI_VERSION) {
         fprintf(stderr, "reactant: an object was compiled by another version (%u, the runtime has %u): compile it again\n",

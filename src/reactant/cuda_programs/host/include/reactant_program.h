@@ -2,6 +2,7 @@
 #pragma once
 #define __REACTANT_PROGRAM__ 1
 #define __CUDACC__ 1
+#define __CUDACC_VER_BUILD__ 131
 // What nvcc's own header brings along: programs use assert, max, time, exit, memset and INT_MAX without includes.
 #include <assert.h>
 #include <limits.h>
