@@ -1,0 +1,40 @@
+"""Which flags the two sides of a source are given."""
+from pathlib import Path
+
+import pytest
+
+from reactant.cuda_programs.driver.compiling import Unit, host_command, language_flags
+from reactant.cuda_programs.driver.options import parse
+from reactant.cuda_programs.driver.toolchain import toolchain
+
+BOTH = [("", ["-std=gnu++17"]), ("-std=c++14 -DA=1 -Ib", ["-std=c++14", "-DA=1", "-Ib"]),
+        ("-rdc=true", ["-D__CUDACC_RDC__=1"]), ("-use_fast_math", ["-D__USE_FAST_MATH__=1"])]
+
+
+def unit(text, kind="cuda"):
+    return Unit(Path("a.cu"), kind, parse(text.split()), toolchain())
+
+
+@pytest.mark.parametrize("text, wanted", BOTH)
+def test_both_sides_are_given_the_language(text, wanted):
+    flags = language_flags(unit(text))
+    assert all(flag in flags for flag in wanted)
+    assert [flag for flag in flags if flag.startswith("-cuid=")]
+
+
+@pytest.mark.parametrize("text, wanted", [("", "-O2"), ("-O3", "-O3"), ("-g", "-g"), ("-Xcompiler -Wall", "-Wall")])
+def test_the_host_is_given_its_own(text, wanted):
+    assert wanted in host_command(unit(text))
+    assert ("-O2" in host_command(unit("-g"))) is False
+
+
+def test_plain_sources_do_not_see_the_language():
+    words = host_command(unit("-DA", "c++"))
+    assert "cuda" not in words and "-idirafter" in words and "-DA" in words
+
+
+def test_identities_are_those_of_sources_and_options():
+    first, second = unit("-DA"), unit("-DB")
+    assert first.identity != second.identity and first.identity == unit("-DA").identity
+    other = Unit(Path("b.cu"), "cuda", first.command, first.tools)
+    assert other.identity != first.identity

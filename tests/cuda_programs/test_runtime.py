@@ -1,0 +1,38 @@
+"""The runtime API as its documentation has it: programs/api.cu, a subject a test."""
+import os
+
+import pytest
+
+
+@pytest.mark.parametrize("subject", ["memory", "pitched", "symbols", "launches", "streams", "graphs", "device", "arrays"])
+@pytest.mark.parametrize("threads", ["1", "3"])
+def test_calls_do_what_is_documented(ran, subject, threads):
+    env = os.environ | {"REACTANT_CUDA_THREADS": threads}
+    assert ran("api.cu", given=[subject], env=env) == f"{subject} done\n"
+
+
+FAILURES = {
+    "assert": ("cudaErrorAssert cudaErrorAssert\n", "block: [1,0,0], thread: [2,0,0] Assertion `x[threadIdx.x] == 0` failed."),
+    "wild": ("cudaErrorIllegalAddress cudaErrorIllegalAddress\n", "kernel _Z4wildPi: an illegal memory access"),
+    "trap": ("cudaErrorLaunchFailure cudaErrorLaunchFailure\n", ""),
+    "threads": ("cudaErrorInvalidConfiguration cudaSuccess\n", "a block of 2000 x 1 x 1 threads; it has 1 to 1024"),
+    "memory": ("cudaErrorInvalidValue cudaSuccess\n", "bytes at"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_failures_are_errors_with_reasons(ran, failure):
+    out, reason = FAILURES[failure]
+    said = ran("failures.cu", given=[failure], env=os.environ | {"REACTANT_CUDA_CHECK": "1"})
+    assert said.startswith(out) and reason in said
+
+
+def test_what_nvcc_includes_by_itself_is_there(ran):
+    assert ran("implicit.cu", given=["a"], status=3) == "7 2147483647 42 4 ok\n"
+
+
+def test_kernels_print(ran):
+    said = ran("printing.cu").splitlines()
+    assert sorted(said) == sorted(
+        [f"block {b} thread {t}: {t} -3 4294967295 3.500 1e+20 text % x" for b in range(2) for t in range(3)]
+        + ["long 1099511627776 ff c  7|"])
