@@ -1,4 +1,4 @@
-"""`reactant nvcc`: whole CUDA programs to executables for this CPU; `reactant run app.cu` compiles, keeps and runs one."""
+"""`reactant nvcc`: whole CUDA programs to executables for this CPU; `reactant run app.cu` compiles and runs one."""
 from __future__ import annotations
 
 import argparse

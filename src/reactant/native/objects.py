@@ -79,7 +79,7 @@ def register(target: str, address: int) -> None:
     with _lock:
         if target not in _REGISTERED:
             _REGISTERED.add(target)
-            import jax          # the compiler of CUDA programs makes objects without it
+            import jax  # the compiler of CUDA programs makes objects without it
 
             jax.ffi.register_ffi_target(target, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
 

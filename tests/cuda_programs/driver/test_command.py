@@ -17,7 +17,11 @@ from reactant.cuda_programs.driver.toolchain import toolchain
 PROGRAMS = Path(__file__).parents[1] / "programs"
 KERNEL = """
 __global__ void fill(int *x, int v) { x[threadIdx.x] = v; }
-extern "C" int *filled(int v) { int *x; cudaMallocManaged(&x, 256); fill<<<1, 64>>>(x, v); cudaDeviceSynchronize(); return x; }
+extern "C" int *filled(int v) {
+    int *x;
+    cudaMallocManaged(&x, 256), fill<<<1, 64>>>(x, v), cudaDeviceSynchronize();
+    return x;
+}
 #ifdef MAIN
 int main() { return filled(MAIN)[63]; }
 #endif
@@ -109,8 +113,8 @@ def test_cmake_builds_with_it_as_cuda_compiler(tmp_path, source):
         "cmake_minimum_required(VERSION 3.20)\nproject(demo LANGUAGES CXX CUDA)\nset(CMAKE_CUDA_ARCHITECTURES 80)\n"
         "find_package(CUDAToolkit REQUIRED)\nadd_library(part STATIC fill.cu)\nadd_executable(demo main.cpp)\n"
         "target_link_libraries(demo part CUDA::cudart)\n")
-    Path("main.cpp").write_text('#include <cuda_runtime.h>\nextern "C" int *filled(int);\nint main() { int *x = filled(6); '
-                                "cudaDeviceSynchronize(); return x[63]; }")
+    Path("main.cpp").write_text('#include <cuda_runtime.h>\nextern "C" int *filled(int);\n'
+                                "int main() { int *x = filled(6); cudaDeviceSynchronize(); return x[63]; }")
     compiler = home(toolchain()) / "bin" / "nvcc"
     for words in (["-S", ".", "-B", "b", f"-DCMAKE_CUDA_COMPILER={compiler}"], ["--build", "b"]):
         done = subprocess.run(["cmake", *words], capture_output=True, text=True, env=environment())

@@ -23,9 +23,8 @@ FORMS = [
     ("-g -G -lineinfo", {"debug": True, "device_debug": True, "line_info": True}),
     ("-use_fast_math -fmad=false", {"fast_math": True, "contract": False}),
     ("-MD -MF x.d -MT x.o", {"dependencies": ["-MD", "-MF", "x.d", "-MT", "x.o"]}),
-    ("-arch=sm_80 -arch sm_80 -gencode arch=compute_80,code=sm_80 --generate-code=arch=compute_80,code=[compute_80,sm_80]"
-     " --expt-extended-lambda -Xptxas -v,-O3 --ptxas-options=-v -maxrregcount=32 -maxrregcount 32 -cudart static -t0"
-     .replace(" -t0", ""), {}),
+    ("-arch=sm_80 -arch sm_80 -gencode arch=compute_80,code=sm_80 --generate-code=arch=compute_80,code=[compute_80]"
+     " --expt-extended-lambda -Xptxas -v,-O3 --ptxas-options=-v -maxrregcount=32 -maxrregcount 32 -cudart static", {}),
     ("-x cu a.txt", {"inputs": [Input("cuda", "a.txt")]}), ("--x=c++ a.cu", {"inputs": [Input("c++", "a.cu")]}),
     ("a.cu b.cpp c.o libd.a libe.so.3 f.c", {"inputs": [
         Input("cuda", "a.cu"), Input("c++", "b.cpp"), Input("object", "c.o"), Input("library", "libd.a"),

@@ -38,8 +38,9 @@ def test_without_a_compiler_on_the_machine(monkeypatch):
         toolchain()
 
 
-@pytest.mark.parametrize("environment, compiler, said", [("other", "", "REACTANT_CUDA_HOST=other names no toolchain"),
-                                                         ("", "/no/such/g++", "there is no C++ compiler '/no/such/g++'")])
+@pytest.mark.parametrize("environment, compiler, said", [
+    ("other", "", "REACTANT_CUDA_HOST=other names no toolchain"),
+    ("", "/no/such/g++", "there is no C++ compiler '/no/such/g++'")])
 def test_names_of_nothing(monkeypatch, environment, compiler, said):
     monkeypatch.setenv("REACTANT_CUDA_HOST", environment)
     with pytest.raises(CommandLineError) as caught:

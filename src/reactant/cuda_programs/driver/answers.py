@@ -27,7 +27,7 @@ def asked(arguments: list[str]) -> str | None:
 
 
 def settings(command: Command, tools: Toolchain) -> str:
-    """What nvcc -v says first, which CMake reads: folders, and the command that links (in the words that it looks for)."""
+    """What nvcc -v says first, which CMake reads: folders, and the command that links."""
     folder = home(tools)
     libraries = f'"-L{folder / "lib64"}"'
     line = link_command(command, tools, [Input("object", "a.o")], command.output or "a.out")

@@ -21,8 +21,8 @@ QUIET = ("-Qunused-arguments", "-Wno-unknown-warning-option", "-Wno-ignored-opti
 """What options for gcc are to clang."""
 NOISE = re.compile(r"^.*(unused-command-line-argument|unknown-cuda-version).*\n|^\d+ (warnings?|errors?)( and \d+ "
                    r"errors?)? generated when compiling for (host|sm_\d+)\.\n", re.M)
-DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|sse|fma).*|pthread|pg|pipe|shared|static"
-                    r"|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
+DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|sse|fma).*|pthread|pg|pipe|shared"
+                    r"|static|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
 """Options of the host's compiler that the device's side is not given."""
 
 
@@ -138,7 +138,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
 
 def _device(unit: Unit) -> bytes:
     command = unit.command
-    from reactant.cuda_programs.device.compile import device_object     # half a second, while clang is at work
+    from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
 
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     return device_object(unit.source, options, identity=unit.identity, contract=command.contract,

@@ -38,4 +38,5 @@ def archive(tools: Toolchain, objects: list[Path], target: str) -> None:
 
 def empty_object(tools: Toolchain, target: str) -> None:
     """What `-dlink` writes: device code is linked with the host's, nothing is left to do."""
-    subprocess.run([*tools.compiler(False), "-x", "c", "-fPIC", "-c", "-", "-o", target], input="", text=True, check=True)
+    command = [*tools.compiler(False), "-x", "c", "-fPIC", "-c", "-", "-o", target]
+    subprocess.run(command, input="", text=True, check=True)
