@@ -5,11 +5,23 @@ import copy
 import re
 from dataclasses import field
 
-from reactant.cuda_programs.device import affine, blocks, current, cuts, library, mathematics, narrow, stepped, tables, together, volatile
+from reactant.cuda_programs.device import (
+    affine,
+    blocks,
+    current,
+    cuts,
+    library,
+    mathematics,
+    narrow,
+    stepped,
+    tables,
+    together,
+    volatile,
+)
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
-from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
@@ -17,6 +29,10 @@ from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.uniformity import uniformity
 from reactant.native import engine
 from reactant.support.records import dataclass
+
+
+_DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
+
 
 @dataclass
 class Shared:
@@ -153,7 +169,8 @@ class Arranger:
         self.group = self.note("distinct !{}")
         marked(cut.function, self.group)
         size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
-        group = Group(made, cut, types, shared.parameters, size, (self.group, lambda: self.loop(True), self.plain()), self.layout)
+        notes = self.group, lambda: self.loop(True), self.plain()
+        group = Group(made, cut, types, shared.parameters, size, notes, self.layout)
         arrays = [size for _, size in memory.arrays]
         self.made += [group.lane(arrays, current.kept() if keeps else []), group.group(arrays),
                       stepped.apart_function(group, memory),
@@ -193,7 +210,8 @@ class Arranger:
         made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
                                 "#REACTANT {")
         made.function.name = name
-        text, limits = made.function.text(), set()
+        text = made.function.text()
+        limits: set[narrow.Sum] = set()
         if not wide:
             lines, limits = narrow.narrowed(text.split("\n"))
             text = "\n".join(lines)
@@ -207,8 +225,7 @@ class Arranger:
         rest = current.with_current(self.module, self.current)
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
-        there = {m.strip('"') for m in re.findall(r'^@("[^"]*"|[-\w$.]+) = (?!external|extern_weak)', self.module.rest,
-                                                  re.MULTILINE)}
+        there = {m.strip('"') for m in _DEFINED.findall(self.module.rest)}
         made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there])
         text = "".join([rest, *self.made, made, *self.notes])
         text, routines = mathematics.with_routines(text)

@@ -45,8 +45,10 @@ def place_of_block(f: Writer, number: str) -> None:
 
 
 def header(name: str, internal: str = "") -> str:
-    return (f"define {internal and 'internal '}void @{quoted(name if internal else PREFIX + name)}(ptr noundef %launch, ptr noundef %arguments, i64 noundef %first, "
-            f"i64 noundef %last) {internal}#REACTANT {{\n")
+    """The first line of a blocks function; `internal`: attributes of one that no table names."""
+    kind, symbol = ("internal ", name) if internal else ("", PREFIX + name)
+    return (f"define {kind}void @{quoted(symbol)}(ptr noundef %launch, ptr noundef %arguments, "
+            f"i64 noundef %first, i64 noundef %last) {internal}#REACTANT {{\n")
 
 
 def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited: tuple[str, set[Sum]] | None) -> str:

@@ -10,9 +10,10 @@ from reactant.native import engine
 
 def device_ir(source: str | os.PathLike, options: Sequence[str] = (), *, identity: str | None = None,
               contract: bool = True, relocatable: bool = False, compiler: str | os.PathLike | None = None,
-                  system: Sequence[str] | None = None) -> str:
+              system: Sequence[str] | None = None) -> str:
     """LLVM IR of the object, before LLVM optimises it."""
-    text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler, system=system)
+    text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler,
+                             system=system)
     module = retarget.retargeted(text, relocatable)
     return arrange.arranged(prepared.prepared(module), module, identity or os.fspath(source))
 
@@ -30,6 +31,7 @@ def device_object(source: str | os.PathLike, options: Sequence[str] = (), *, ide
         contract: whether a * b + c is rounded once (nvcc's -fmad, which is on by default).
         relocatable: whether other objects may name its device functions and variables (nvcc's -rdc=true).
         compiler: another clang than that of the `ziglang` package.
+        system: clang's flags for the headers of the C and C++ libraries; those of the package by default.
 
     Returns:
         The object file's bytes.

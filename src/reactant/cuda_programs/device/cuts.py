@@ -7,8 +7,8 @@ from dataclasses import field
 from reactant.cuda_programs.device.affine import with_steps
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, Meeting, meeting
-from reactant.cuda_programs.device.uniformity import Uniformity, uniformity
 from reactant.cuda_programs.device.text import Function, opcode_of, result_of, successors, uses_of
+from reactant.cuda_programs.device.uniformity import Uniformity, uniformity
 from reactant.support.records import dataclass
 
 MOST_ANEW = 24

@@ -30,8 +30,9 @@ def command(source: str | os.PathLike, options: Sequence[str] = (), *, contract:
     standard = [] if any(o.startswith(("-std=", "--std")) for o in options) else ["-std=gnu++17"]
     program = PROGRAM_HEADERS / "reactant_program.h"
     first = [f"-I{PROGRAM_HEADERS}", "-include", str(program)] if program.exists() else ["-include", "reactant_cuda.h"]
-    return [*clang.command(compiler), *LANGUAGE, *(clang.system_headers(compiler, True) if system is None else system), f"-I{clang.HEADERS}", *first,
-            *SHAPE, f"-ffp-contract={'fast' if contract else 'off'}", *standard, *options,
+    found = clang.system_headers(compiler, True) if system is None else system
+    return [*clang.command(compiler), *LANGUAGE, *found, f"-I{clang.HEADERS}", *first, *SHAPE,
+            f"-ffp-contract={'fast' if contract else 'off'}", *standard, *options,
             *(["-fgpu-rdc"] if relocatable else []), os.fspath(source), "-o", "-"]
 
 

@@ -22,13 +22,13 @@ from reactant.cuda_programs.device.narrow import narrowed
 from reactant.cuda_programs.device.steps import PLACES, Step
 from reactant.cuda_programs.device.text import Function, quoted
 from reactant.cuda_programs.device.uniformity import local_pointers
+from reactant.cuda_programs.device.writer import Writer
 
 APART = -2
 """The state of a group whose threads go on one by one."""
 GROUP, WARP = 16, 32
 """Threads of a group, in kernels without and with operations of warps."""
 EXCHANGE = {**PLACES, "answer": ("i64", 8)}
-from reactant.cuda_programs.device.writer import Writer
 
 
 class LaneStep(Step):
@@ -115,7 +115,7 @@ class Group:
 
     def _lane_parameters(self) -> list[str]:
         registers = [r for r in REGISTERS if not r.endswith("tid.x") or r.endswith("ntid.x")]
-        found = ["i32 noundef %state", "i64 noundef range(i64 0, %d) %%index" % self.size,
+        found = ["i32 noundef %state", f"i64 noundef range(i64 0, {self.size}) %index",
                  "i32 noundef range(i32 0, 1024) %tid.base", *(p.text for p in self.made.parameters),
                  *(f"{REGISTERS[r]} noundef {register_name(r)}" for r in registers), *self.shared,
                  *(f"ptr noalias noundef %keep.{k}" for k in range(len(self.own))),

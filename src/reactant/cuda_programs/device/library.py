@@ -56,7 +56,7 @@ BODIES: dict[str, str] = {
     "nvvm.exit": "call void @reactant.exit()",
 }
 """Name -> body: `%0`, `%1`... are the arguments, `%r` what is returned."""
-DECLARED = {
+DECLARED: dict[str, tuple[str, tuple[str, ...]]] = {
     "reactant.launch": ("ptr", ()), "reactant.dynamic_shared": ("i64", ()), "reactant.block": ("i64", ()),
     "reactant.thread": ("i32", ()), "reactant.laneid": ("i32", ())}
 _EXTERNAL = """declare noalias ptr @reactant_device_malloc(i64) nounwind
@@ -106,7 +106,9 @@ def definitions(declarations: Iterable[str]) -> tuple[str, set[str]]:
         for name in re.findall(r"@([-\w$.]+)\(", text):
             if name in done or name in REGISTERS:
                 continue
-            known = DECLARED.get(name) or (("i32", ()) if name.startswith(_SREG) else None)
+            known: tuple[str, tuple[str, ...]] | None = DECLARED.get(name)
+            if known is None and name.startswith(_SREG):
+                known = "i32", ()
             if known is None and (called := _called(name, text)) is not None:
                 known = called
             if known is not None:

@@ -24,6 +24,10 @@ _OPERANDS = {"barrier.count": "x", "barrier.and": "x", "barrier.or": "x", "barri
 _CALL = re.compile(rf"^(?:(%{NAME}) = )?(?:tail |notail )?call ([^@]*)@reactant\.(\w+(?:\.\w+)*)\((.*)\)[^()]*$")
 
 
+_ATTRIBUTES = re.compile(r"\b(fastcc|ccc|noundef|contract|nnan|ninf|nsz|arcp|afn|reassoc|fast|zeroext|signext|"
+                         r"range\([^)]*\))(?![\w.])")
+
+
 @dataclass
 class Meeting:
     """One call: its kind, the operands by the letter of their place, the type of the answer ("void": none)."""
@@ -48,8 +52,7 @@ def meeting(line: str) -> Meeting | None:
         return None
     from_line = _operands(found[4])
     letters = _OPERANDS.get(kind, "" if kind in ("barrier.block", "barrier.grid", "activemask") else "mx")
-    result = re.sub(r"\b(fastcc|ccc|noundef|contract|nnan|ninf|nsz|arcp|afn|reassoc|fast|zeroext|signext|range\([^)]*\))"
-                    r"(?![\w.])", "", found[2]).strip()
+    result = _ATTRIBUTES.sub("", found[2]).strip()
     return Meeting(kind, dict(zip(letters, from_line, strict=True)), found[1], result)
 
 

@@ -81,6 +81,7 @@ def _renamed(text: str) -> tuple[str, set[str]]:
     variables = {m[1] for m in re.finditer(rf"^@({NAME}) = ([^\n]*?)addrspace\([14]\)", text, re.MULTILINE)
                  if not re.search(r"\b(internal|private|linkonce\w*|weak\w*|extern_weak)\b", m[2])
                  and f"@{m[1]} = external addrspace(1) global" not in text}
+    variables = {n for n in variables if not n.startswith("llvm.")}
     names = defined | declared | variables | {
         m[1] for m in re.finditer(rf"^@({NAME}) = external [^\n]*addrspace\([14]\) externally_initialized", text,
                                   re.MULTILINE)}

@@ -16,9 +16,9 @@ from reactant.cuda_programs.device.narrow import within
 from reactant.cuda_programs.device.steps import FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
+from reactant.cuda_programs.device.writer import Writer
 
 REDUCING = ("barrier.count", "barrier.and", "barrier.or")
-from reactant.cuda_programs.device.writer import Writer
 
 
 def blocks_function(group: Group, memory: Memory, thread: str | None, note: Callable[[], str]) -> str:

@@ -1,7 +1,7 @@
 """A kernel whose threads meet, as a function that runs one thread from one meeting to the next.
 
-Values that live across meetings are in memory of the thread from where they are defined on. So barriers may stand in any
-control flow.
+Values that live across meetings are in memory of the thread from where they are defined on. So barriers may stand in
+any control flow.
 """
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reactant.cuda_programs.device import blocks, current, library
-from reactant.cuda_programs.device.blocks import launch_of, place_of_block
 from reactant.cuda_programs.device.affine import BASE, LANE
+from reactant.cuda_programs.device.blocks import launch_of, place_of_block
 from reactant.cuda_programs.device.cuts import Pieces
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.layout import Layout
@@ -81,8 +81,9 @@ def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_c
         f.let(f"getelementptr {kind}, ptr {base}, i64 %index", f"%{letter}.at")
     if keeps_current:
         f.lines += [f"  {line}" for line in current.kept()]
+    how = "noinline cold optsize" if rarely else "noinline"
     return (f"define internal i32 @{quoted(made.name + '.step')}(ptr noundef %frame, i32 noundef %thread, "
-            f"i32 noundef %state) noinline {'cold optsize ' * rarely}#REACTANT {{\n" + "\n".join([*f.lines, *step.lines()]) + "\n}\n")
+            f"i32 noundef %state) {how} #REACTANT {{\n" + "\n".join([*f.lines, *step.lines()]) + "\n}\n")
 
 
 def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:
@@ -111,9 +112,8 @@ def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:
     _store(f, "%new", FRAME["threads"], "i32", "%threads")
     for field, size in PER_THREAD.items():
         _store(f, "%new", FRAME[field], "ptr", _scratch(f, size))
-    sizes: list[int | str] = [*(size for _, size in memory.shared)]
     number = 0
-    for size in sizes:
+    for _, size in memory.shared:
         _store(f, "%new", FRAME["own"] + 8 * number, "ptr", f.let(f"call ptr @reactant_scratch(i64 {size})"))
         number += 1
     if memory.dynamic:

@@ -11,7 +11,6 @@ import re
 from dataclasses import field
 
 from reactant.cuda_programs.device.flow import EXIT, Flow
-from reactant.cuda_programs.device.meetings import meeting
 from reactant.cuda_programs.device.text import Function, opcode_of, result_of, uses_of
 from reactant.support.records import dataclass
 
@@ -112,15 +111,14 @@ class _Analysis:
                 if label not in tainted and len(probed) < MOST_PROBED and self._worth_probing(label):
                     probed.add(label)
                 blocks, meet = self.decided[label]
-                for inside in blocks | ({meet} - {EXIT}):
-                    tainted |= {inside} if inside in blocks else set()
-                    for line in self.function.blocks[inside]:
-                        if " = phi " in line and (name := result_of(line)) not in divergent:
-                            assert name is not None
-                            divergent.add(name)
-                            todo.append(name)
-        inside = {label for other in self.branches if other in left for label in self.decided[other][0]}
-        probed -= inside
+                tainted |= blocks
+                for block in blocks | ({meet} - {EXIT}):
+                    for line in self.function.blocks[block]:
+                        phi = result_of(line) if " = phi " in line else None
+                        if phi is not None and phi not in divergent:
+                            divergent.add(phi)
+                            todo.append(phi)
+        probed -= {label for other in self.branches if other in left for label in self.decided[other][0]}
         return Uniformity(divergent, self._stepped(tainted, checked, divergent, probed), checked, probed)
 
     def _source(self, name: str, line: str) -> bool:
@@ -179,8 +177,8 @@ class _Analysis:
 
     def _stepped(self, tainted: set[str], checked: set[str], divergent: set[str], probed: set[str]) -> list[str]:
         """Branches that groups take as a whole: loops, and those that decide about other such branches."""
-        free = [label for label in self.branches if label not in tainted
-                and (label in checked or self._condition(label) not in divergent) and self.branches[label].startswith("br ")]
+        free = [label for label, line in self.branches.items() if label not in tainted and line.startswith("br ")
+                and (label in checked or self._condition(label) not in divergent)]
         found = {label for label in free if label in checked or self._is_loop(label)} | probed
         ends = found | self.cut_before
         while more := {label for label in free if label not in found and self.decided[label][0] & ends}:

@@ -1,4 +1,4 @@
-"""Programs that count on the threads of a warp going in lock step: volatile writes into shared memory, without barriers.
+"""Programs that count on the threads of a warp going in lock step: volatile writes into shared memory, no barriers.
 
 Older reductions end so. Such a write is put between two meetings of the warp: all its threads have read before any
 writes, and all have written before any reads again.
