@@ -3,7 +3,6 @@ import os
 
 import pytest
 
-
 SUBJECTS = ("memory", "pitched", "symbols", "launches", "streams", "graphs", "device", "arrays")
 
 

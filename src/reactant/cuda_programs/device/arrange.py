@@ -21,15 +21,15 @@ from reactant.cuda_programs.device import (
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
 from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
+from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
 from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.uniformity import uniformity
+from reactant.errors import UnsupportedError
 from reactant.native import engine
 from reactant.support.records import dataclass
-
 
 _DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
 
@@ -222,6 +222,7 @@ class Arranger:
         """The whole module."""
         for name in self.source.kernels:
             self.kernel(name)
+        refuse_meetings(self.module)
         rest = current.with_current(self.module, self.current)
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
@@ -231,6 +232,17 @@ class Arranger:
         text, routines = mathematics.with_routines(text)
         text = text.replace("#REACTANT", "#9999") + f"\nattributes #9999 = {{ {engine.attributes()} }}\n"
         return text + _without_declared(routines, text).replace(" #0", " #9999") + library.external(text)
+
+
+def refuse_meetings(module: Module) -> None:
+    """Raise `UnsupportedError` for functions that stay functions and in which threads meet."""
+    for name, text in module.functions.items():
+        for line in text.split("\n"):
+            if (found := meeting(line.strip())) is not None:
+                raise UnsupportedError(
+                    f"Threads meet ({found.kind}) in the device function '{name}', which calls itself or is called by "
+                    "its address.", code="kernel-instruction",
+                    hint="Let kernels reach it by direct calls, and take recursion out of it.")
 
 
 def _without_declared(text: str, other: str) -> str:

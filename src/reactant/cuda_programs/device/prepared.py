@@ -7,10 +7,13 @@ from typing import Any
 
 from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.retarget import Retargeted
-from reactant.cuda_programs.device.text import declared, quoted
+from reactant.cuda_programs.device.text import declared, quoted, split
 from reactant.native import engine
 
 _MENTIONED = re.compile(r'@("[^"]+"|[-\w$.]+)')
+
+
+_MEETS = re.compile(r"@(?:reactant\.(?:barrier|shuffle|vote|match|reduce)|nvvm\.barrier|nvvm\.shfl)")
 
 
 def prepared(module: Retargeted) -> str:
@@ -24,7 +27,8 @@ def prepared(module: Retargeted) -> str:
     text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
-    return _inlined(text, set(module.kernels), module.exports)
+    meet = {name for name, body in split(text).functions.items() if _MEETS.search(body)} if module.exports else set()
+    return _inlined(text, set(module.kernels), module.exports - meet)   # threads meet within a file only
 
 
 def _inlined(text: str, kernels: set[str], exports: set[str]) -> str:

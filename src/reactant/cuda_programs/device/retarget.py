@@ -59,7 +59,12 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
         spaces = {_SHARED: result.shared, _CONSTANT: result.constant, _DEVICE: result.device}
         if (space := spaces.get(int(found[3]))) is not None:
             space[variable.name] = variable
-    result.text = _everywhere(_globals(assembly.expanded(text)))
+    expanded = assembly.expanded(text)
+    for line in expanded.split("\n") if " asm " in expanded else ():
+        if re.search(r"\bcall\b[^@\"]* asm ", line) and 'asm sideeffect "", "' not in line:
+            raise UnsupportedError(f"Device code holds inline assembly that is not known{assembly.why_not(line)}.",
+                                   hint="Write it in CUDA C++.", code="kernel-instruction")
+    result.text = _everywhere(_globals(expanded))
     return result
 
 
