@@ -15,16 +15,20 @@ BASE, LANE = "%tid.base", "%lane.64"
 """threadIdx.x of the group's first thread, and the number of a thread in its group: defined by who runs the code."""
 _EXTENDED = re.compile(r"(%\S+) = (?:sext|zext nneg) i32 (%\S+) to i64$")
 _BINARY = re.compile(r"= (add|sub|mul|shl|or) (?:(?:nuw|nsw|disjoint) )*i32 (%\S+|-?\d+), (%\S+|-?\d+)$")
+_CHOSEN = re.compile(r"= select i1 (%\S+), i32 (%\S+|-?\d+), i32 (%\S+|-?\d+)$")
 _DEEPEST = 3
 
 
 def with_steps(function: Function, divergent: set[str]) -> None:
     """Rewrite a function's indices; `divergent`: values that differ between threads of a group."""
-    _Steps(function, divergent).run()
+    Steps(function, divergent).run()
 
 
-class _Steps:
-    def __init__(self, function: Function, divergent: set[str]) -> None:
+class Steps:
+    """Finds how values follow threadIdx.x."""
+
+    def __init__(self, function: Function, divergent: set[str], prefix: str = "step") -> None:
+        self.prefix = prefix
         self.function, self.divergent = function, divergent
         self.lines: dict[str, str] = {}
         self.users: dict[str, list[str]] = {}
@@ -43,15 +47,15 @@ class _Steps:
                 found = _EXTENDED.match(block[at])
                 if found and found[2] in self.divergent and self._address(found[1], _DEEPEST):
                     made: list[str] = []
-                    followed = self._followed(found[2], made, 8)
+                    followed = self.followed(found[2], made, 8)
                     if followed is not None and followed[1]:
                         base, step = followed
                         self._made += 1
                         n = self._made
-                        made += [f"%step.{n}.base = sext i32 {base} to i64",
-                                 f"%step.{n}.lane = mul nsw i64 {LANE}, {step}",
-                                 f"{found[1]} = add nsw i64 %step.{n}.base, %step.{n}.lane"]
-                        self.divergent.update((f"%step.{n}.lane",))
+                        made += [f"%{self.prefix}.{n}.base = sext i32 {base} to i64",
+                                 f"%{self.prefix}.{n}.lane = mul nsw i64 {LANE}, {step}",
+                                 f"{found[1]} = add nsw i64 %{self.prefix}.{n}.base, %{self.prefix}.{n}.lane"]
+                        self.divergent.update((f"%{self.prefix}.{n}.lane",))
                         block[at:at + 1] = made
                         at += len(made) - 1
                 at += 1
@@ -68,19 +72,22 @@ class _Steps:
                 return False
         return True
 
-    def _followed(self, name: str, made: list[str], depth: int) -> tuple[str, int] | None:
+    def followed(self, name: str, made: list[str], depth: int) -> tuple[str, int] | None:
         """(the value for the group's first thread, the step from thread to thread)."""
         if name == "%r.tid.x":
             return BASE, 1
         if name[0] != "%" or name not in self.divergent:
             return name, 0
-        found = _BINARY.search(self.lines.get(name, ""))
+        line = self.lines.get(name, "")
+        if depth and (chosen := _CHOSEN.search(line)) and chosen[1] not in self.divergent:
+            return self._chosen(*chosen.groups(), made, depth)
+        found = _BINARY.search(line)
         if depth == 0 or found is None:
             return None
         how, a, b = found.groups()
         if how == "or" and "disjoint" not in self.lines[name]:
             return None
-        left, right = self._followed(a, made, depth - 1), self._followed(b, made, depth - 1)
+        left, right = self.followed(a, made, depth - 1), self.followed(b, made, depth - 1)
         if left is None or right is None:
             return None
         if how in ("add", "sub", "or"):
@@ -92,5 +99,14 @@ class _Steps:
         if abs(step) > 2**20:
             return None
         self._made += 1
-        made.append(f"%step.{self._made} = {'add' if how == 'or' else how} i32 {left[0]}, {right[0]}")
-        return f"%step.{self._made}", step
+        made.append(f"%{self.prefix}.{self._made} = {'add' if how == 'or' else how} i32 {left[0]}, {right[0]}")
+        return f"%{self.prefix}.{self._made}", step
+
+    def _chosen(self, condition: str, a: str, b: str, made: list[str], depth: int) -> tuple[str, int] | None:
+        """A choice that is the same for all threads."""
+        left, right = self.followed(a, made, depth - 1), self.followed(b, made, depth - 1)
+        if left is None or right is None or left[1] != right[1]:
+            return None
+        self._made += 1
+        made.append(f"%{self.prefix}.{self._made} = select i1 {condition}, i32 {left[0]}, i32 {right[0]}")
+        return f"%{self.prefix}.{self._made}", left[1]

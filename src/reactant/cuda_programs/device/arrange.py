@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import re
+from collections.abc import Callable
 from dataclasses import field
 
 from reactant.cuda_programs.device import (
@@ -19,8 +20,11 @@ from reactant.cuda_programs.device import (
     volatile,
 )
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
-from reactant.cuda_programs.device.kernel import Kernel, kernel, register_parameters, with_addresses
+from reactant.cuda_programs.device.interior import agreement as agreed
+from reactant.cuda_programs.device.interior import interior
+from reactant.cuda_programs.device.kernel import Kernel, kernel, register_name, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.library import REGISTERS
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
 from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
@@ -107,9 +111,10 @@ class Arranger:
         alone = copy.deepcopy(made)
         if not cuts.has_cuts(made):
             self.copied(made)
+            original = copy.deepcopy(made)
             cut = cuts.pieces(made)
             if cut.cuts:
-                return self.stepped(made, shared, cut, self.body(alone, shared)[0])
+                return self.stepped(made, shared, cut, self.body(alone, shared)[0], original)
             wide = copy.deepcopy(alone)
             body, limits = self.body(alone, shared)
             self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
@@ -120,10 +125,11 @@ class Arranger:
             self.entry(made, shared)
             return None
         self.copied(made)
+        original = copy.deepcopy(made)
         cut = cuts.pieces(made)
         if any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts):
             return self.together(made, shared, cut)
-        return self.stepped(made, shared, cut, None)
+        return self.stepped(made, shared, cut, None, original)
 
     def loop(self, whole: bool = False) -> str:
         """The note of a loop whose iterations depend on nothing of one another; `whole`: one over a group, of which
@@ -160,7 +166,8 @@ class Arranger:
         self.made.append(together.blocks_function(made, memory, grid))
         self.entry(made, shared, tables.GRID_BARRIER * grid)
 
-    def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: str | None) -> None:
+    def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: str | None,
+                original: Kernel | None) -> None:
         """A kernel that groups of threads run in step."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
@@ -172,10 +179,33 @@ class Arranger:
         notes = self.group, lambda: self.loop(True), self.plain()
         group = Group(made, cut, types, shared.parameters, size, notes, self.layout)
         arrays = [size for _, size in memory.arrays]
-        self.made += [group.lane(arrays, current.kept() if keeps else []), group.group(arrays),
+        kept = current.kept() if keeps else []
+        agreement = self.inside(original, cut, shared, size, notes, arrays, kept) if original else ""
+        self.made += [group.lane(arrays, kept), group.group(arrays, "noinline cold optsize " if agreement else ""),
                       stepped.apart_function(group, memory),
-                      stepped.blocks_function(group, memory, thread, self.loop)]
+                      stepped.blocks_function(group, memory, thread, self.loop, agreement)]
         self.entry(made, shared)
+
+    def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
+               notes: tuple[str, Callable[[], str], str], arrays: list[int], kept: list[str]) -> str:
+        """A version for groups away from borders; the function that says which those are, "" where there is none."""
+        version = interior(made, cut.uniform.divergent)
+        if version is None:
+            return ""
+        other = cuts.pieces(version.kernel)
+        different = [n for n in cut.kept if (n in cut.uniform.divergent) != (n in other.uniform.divergent)]
+        if other.kept != cut.kept or other.arrays != cut.arrays or different or \
+                [(c.state, c.after) for c in other.cuts] != [(c.state, c.after) for c in cut.cuts]:
+            return ""
+        marked(other.function, self.group)
+        group = Group(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
+        registers = [f"{REGISTERS[r]} noundef {register_name(r)}" for r in REGISTERS
+                     if not r.endswith("tid.x") or r.endswith("ntid.x")]
+        parameters = [*(p.text for p in made.parameters), *registers, f"i32 noundef {affine.BASE}"]
+        name = f"{made.name}.is.inside"
+        self.made += [group.lane(arrays, kept), group.group(arrays),
+                      agreed(version, quoted(name), parameters, size)]
+        return name
 
     def copied(self, made: Kernel) -> None:
         """Structures that a kernel gets by value and writes into are each thread's own."""

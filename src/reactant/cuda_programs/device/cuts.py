@@ -76,7 +76,7 @@ def pieces(made: Kernel) -> Pieces:
     kept: dict[str, None] = {}
     arrays: dict[str, None] = {}
     anew: dict[str, None] = {}
-    cheap = _Anew(lines_of, read_only, results)
+    cheap = Anew(lines_of, read_only, results)
     for cut in cuts:
         wanted = sorted(live[cut.after] - {cut.meeting.result if cut.meeting else None} - parameters, key=_order)
         for name in wanted:
@@ -101,7 +101,7 @@ def _order(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-class _Anew:
+class Anew:
     """Which values follow from parameters by a few instructions without side effects."""
 
     def __init__(self, lines: dict[str, str], read_only: set[str], results: set[str]) -> None:

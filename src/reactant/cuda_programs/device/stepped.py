@@ -21,15 +21,20 @@ from reactant.cuda_programs.device.writer import Writer
 REDUCING = ("barrier.count", "barrier.and", "barrier.or")
 
 
-def blocks_function(group: Group, memory: Memory, thread: str | None, note: Callable[[], str]) -> str:
-    """The function, for a kernel whose threads meet, or do not (`thread`: its function for one thread)."""
-    return _Stepped(group, memory, thread, note).text()
+def blocks_function(group: Group, memory: Memory, thread: str | None, note: Callable[[], str],
+                    agreement: str = "") -> str:
+    """The function, for a kernel whose threads meet, or do not (`thread`: its function for one thread). `agreement`:
+    the function that says whether a group is in the interior."""
+    made = _Stepped(group, memory, thread, note)
+    made.agreement = agreement
+    return made.text()
 
 
 class _Stepped:
     def __init__(self, group: Group, memory: Memory, thread: str | None, note: Callable[[], str]) -> None:
         self.group, self.memory, self.thread, self.note = group, memory, thread, note
         self.made, self.size, self.f = group.made, group.size, Writer()
+        self.agreement = ""
 
     def text(self) -> str:
         f = self.f
@@ -114,7 +119,21 @@ class _Stepped:
                      *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.group.shared),
                      *(f"ptr {name}" for name, _ in (*self.memory.kept, *self.memory.arrays)), "ptr %frame.state",
                      *[f"ptr %frame.{letter}" for letter in EXCHANGE] * self.group.meets]
-        return self.f.let(f"call i32 @{quoted(self.made.name + '.group')}({', '.join(arguments)})")
+        call, f = f"({', '.join(arguments)})", self.f
+        if not self.agreement:
+            return f.let(f"call i32 @{quoted(self.made.name + '.group')}{call}")
+        given = [*(p.argument for p in self.made.parameters), *(
+            f"{library.REGISTERS[r]} {register_name(r)}" for r in library.REGISTERS
+            if not r.endswith("tid.x") or r.endswith("ntid.x")), f"i32 {tid_base}"]
+        f.line(f"br i1 {f.let(f'call i1 @{quoted(self.agreement)}({chr(44).join(given)})')}, label %inside, label %border")
+        f.label("inside")
+        inside = f.let(f"call i32 @{quoted(self.made.name + '.inside.group')}{call}")
+        f.line("br label %called")
+        f.label("border")
+        border = f.let(f"call i32 @{quoted(self.made.name + '.group')}{call}")
+        f.line("br label %called")
+        f.label("called")
+        return f.let(f"phi i32 [ {inside}, %inside ], [ {border}, %border ]")
 
     def _singly(self) -> None:
         """A block thread by thread."""
@@ -212,8 +231,9 @@ class _Stepped:
         f.line("%base.y = phi i64 [ %base.z, %z ], [ %base.next, %y.end ]")
         f.line("br label %x")
         f.label("x")
-        f.line("%tid.base = phi i32 [ 0, %y ], [ %x.next, %x ]")
-        f.line("%base = phi i64 [ %base.y, %y ], [ %base.next, %x ]")
+        end = "called" if self.agreement else "x"
+        f.line(f"%tid.base = phi i32 [ 0, %y ], [ %x.next, %{end} ]")
+        f.line(f"%base = phi i64 [ %base.y, %y ], [ %base.next, %{end} ]")
         result = self._call("%state", "%base", "%tid.base")
         at = f.let("getelementptr i32, ptr %reached, i64 %base")
         f.line(f"store i32 {result}, ptr {at}")
