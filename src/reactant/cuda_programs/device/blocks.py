@@ -34,14 +34,24 @@ def launch_of(f: Writer) -> None:
     f.let("getelementptr i8, ptr %launch, i64 0", register_name("reactant.launch"))
 
 
-def place_of_block(f: Writer, number: str) -> None:
-    """Where a block is in the grid."""
+def place_of_block(f: Writer, number: str, x: str = "%r.ctaid.x") -> None:
+    """Where a block is in the grid; `x`: what its first coordinate is called."""
     gx, gy = (f.let(f"zext i32 %r.nctaid.{axis} to i64") for axis in "xy")
     row = f.let(f"udiv i64 {number}, {gx}")
     coordinates = {"x": f.let(f"urem i64 {number}, {gx}"), "y": f.let(f"urem i64 {row}, {gy}"),
                    "z": f.let(f"udiv i64 {row}, {gy}")}
     for axis, value in coordinates.items():
-        f.let(f"trunc i64 {value} to i32", f"%r.ctaid.{axis}")
+        f.let(f"trunc i64 {value} to i32", x if axis == "x" else f"%r.ctaid.{axis}")
+
+
+def row_of_blocks(f: Writer, number: str) -> None:
+    """Where a block is, and how many of those after it are beside it and still to be run: %row.blocks, up to %row.last.
+
+    Threads that do not meet are run along rows of the grid: first all threads of one row, in all these blocks."""
+    place_of_block(f, number, "%row.x")
+    left = f.let(f"zext i32 {f.let('sub i32 %r.nctaid.x, %row.x')} to i64")
+    f.let(f"call i64 @llvm.umin.i64(i64 {f.let(f'add i64 {number}, {left}')}, i64 %last)", "%row.last")
+    f.let(f"trunc i64 {f.let(f'sub i64 %row.last, {number}')} to i32", "%row.blocks")
 
 
 def header(name: str, internal: str = "") -> str:
@@ -71,25 +81,29 @@ def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited:
     f.line("br i1 %any, label %block, label %end")
     f.label("block")
     f.line("%number = phi i64 [ %first, %entry ], [ %number.next, %block.end ]")
-    place_of_block(f, "%number")
+    row_of_blocks(f, "%number")
     before = "block"
-    for axis in "zyx":
+    for axis in "zybx":
         f.line(f"br label %{axis}")
         f.label(axis)
-        f.line(f"%r.tid.{axis} = phi i32 [ 0, %{before} ], [ %{axis}.next, %{axis}.end ]")
+        counter = "%beside" if axis == "b" else f"%r.tid.{axis}"
+        f.line(f"{counter} = phi i32 [ 0, %{before} ], [ %{axis}.next, %{axis}.end ]")
         before = axis
+        if axis == "b":
+            f.let("add nuw nsw i32 %row.x, %beside", "%r.ctaid.x")
     values = [p.argument for p in kernel.parameters]
     f.line(f"call void @{quoted(body)}({', '.join([*values, *register_arguments()])})")
-    for axis in "xyz":
+    for axis in "xbyz":
+        counter, count = ("%beside", "%row.blocks") if axis == "b" else (f"%r.tid.{axis}", f"%r.ntid.{axis}")
         f.line(f"br label %{axis}.end")
         f.label(f"{axis}.end")
-        f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
-        f.let(f"icmp ult i32 %{axis}.next, %r.ntid.{axis}", f"%{axis}.more")
+        f.let(f"add nuw nsw i32 {counter}, 1", f"%{axis}.next")
+        f.let(f"icmp ult i32 %{axis}.next, {count}", f"%{axis}.more")
         f.line(f"br i1 %{axis}.more, label %{axis}, label %{axis}.done{note if axis == 'x' else ''}")
         f.label(f"{axis}.done")
     f.line("br label %block.end")
     f.label("block.end")
-    f.line("%number.next = add nuw i64 %number, 1")
+    f.line("%number.next = add nuw i64 %row.last, 0")
     f.line("%more = icmp ult i64 %number.next, %last")
     f.line("br i1 %more, label %block, label %end")
     f.label("end")

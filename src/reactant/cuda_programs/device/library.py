@@ -73,6 +73,7 @@ declare i32 @reactant_run_block(ptr) nounwind
 declare void @reactant_reduce_block(ptr, i32) nounwind
 declare void @reactant_answer_warp(i32, ptr, ptr, ptr, ptr, ptr) nounwind
 declare i32 @llvm.smin.i32(i32, i32)
+declare i64 @llvm.umin.i64(i64, i64)
 declare i32 @llvm.smax.i32(i32, i32)
 declare i1 @llvm.vector.reduce.and.v16i1(<16 x i1>)
 declare i1 @llvm.vector.reduce.and.v32i1(<32 x i1>)

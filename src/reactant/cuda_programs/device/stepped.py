@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from reactant.cuda_programs.device import blocks, library
-from reactant.cuda_programs.device.blocks import arguments_of, launch_of, place_of_block
+from reactant.cuda_programs.device.blocks import arguments_of, launch_of, place_of_block, row_of_blocks
 from reactant.cuda_programs.device.groups import APART, EXCHANGE, Group
 from reactant.cuda_programs.device.kernel import register_arguments, register_name
 from reactant.cuda_programs.device.narrow import within
@@ -48,21 +48,26 @@ class _Stepped:
         f.line("br label %block")
         f.label("block")
         f.line("%number = phi i64 [ %first, %prepare ], [ %number.next, %block.end ]")
-        place_of_block(f, "%number")
-        self._store(FRAME["block"], "i64", "%number")
-        for number, axis in enumerate(library.AXES):
-            self._store(FRAME["place"] + 4 * number, "i32", f"%r.ctaid.{axis}")
+        rows = not self.group.meets and not self.memory.own_of_block()
         if self.group.meets:
+            place_of_block(f, "%number")
+            self._placed("%number")
             self._meeting()
         else:
-            self._alone()
+            self._alone(rows)
         f.label("block.end")
-        f.line("%number.next = add nuw i64 %number, 1")
+        f.line(f"%number.next = add nuw i64 {'%row.last, 0' if not self.group.meets else '%number, 1'}")
         f.line("%more = icmp ult i64 %number.next, %last")
         f.line("br i1 %more, label %block, label %end")
         f.label("end")
         f.line("ret void")
         return blocks.header(self.made.name) + "\n".join(f.lines) + "\n}\n"
+
+    def _placed(self, number: str) -> None:
+        """The frame is of a block."""
+        self._store(FRAME["block"], "i64", number)
+        for k, axis in enumerate(library.AXES):
+            self._store(FRAME["place"] + 4 * k, "i32", f"%r.ctaid.{axis}")
 
     def _store(self, offset: int, kind: str, value: str) -> None:
         at = self.f.let(f"getelementptr i8, ptr %frame, i64 {offset}")
@@ -135,23 +140,40 @@ class _Stepped:
         f.label("called")
         return f.let(f"phi i32 [ {inside}, %inside ], [ {border}, %border ]")
 
-    def _singly(self) -> None:
+    def _singly(self, after: str = "block.end") -> None:
         """A block thread by thread."""
         f = self.f
         f.label("singly")
         bytes_ = f.let("mul i64 %n, 4")
         f.line(f"call void @llvm.memset.p0.i64(ptr %frame.state, i8 0, i64 {bytes_}, i1 false)")
         f.let("call i32 @reactant_run_block(ptr %frame)")
-        f.line("br label %block.end")
+        f.line(f"br label %{after}")
 
     # -- threads that do not meet
 
-    def _alone(self) -> None:
+    def _alone(self, rows: bool) -> None:
+        """Along rows of blocks where they have no memory of their own, else one block after the other."""
         f = self.f
+        if rows:
+            row_of_blocks(f, "%number")
+        else:
+            place_of_block(f, "%number", "%row.x")
+            f.let("add i32 0, 1", "%row.blocks")
+            f.let("add i64 %number, 1", "%row.last")
         before = "block"
         if self.group.limits:
-            f.line("br i1 %narrow, label %rows, label %singly")
-            self._singly()
+            f.line("br i1 %narrow, label %rows, label %singly.b")
+            f.label("singly.b")
+            f.line("%sb = phi i32 [ 0, %block ], [ %sb.next, %singly.end ]")
+            f.let("add i32 %row.x, %sb", "%singly.x")
+            self._store(FRAME["block"], "i64", f.let(f"add i64 %number, {f.let('zext i32 %sb to i64')}"))
+            for k, value in enumerate(("%singly.x", "%r.ctaid.y", "%r.ctaid.z")):
+                self._store(FRAME["place"] + 4 * k, "i32", value)
+            f.line("br label %singly")
+            self._singly("singly.end")
+            f.label("singly.end")
+            f.let("add i32 %sb, 1", "%sb.next")
+            f.line(f"br i1 {f.let('icmp ult i32 %sb.next, %row.blocks')}, label %singly.b, label %block.end")
             f.label("rows")
             before = "rows"
         f.line("br label %z")
@@ -164,9 +186,14 @@ class _Stepped:
         row = f.let(f"add nuw nsw i32 {row}, %r.tid.y")
         row = f.let(f"mul nuw nsw i32 {row}, %r.ntid.x")
         f.let(f"zext i32 {row} to i64", "%row")
+        f.line("br label %b")
+        f.label("b")
+        f.line("%beside = phi i32 [ 0, %y ], [ %b.next, %b.end ]")
+        f.let("add nuw nsw i32 %row.x, %beside", "%r.ctaid.x")
+        self._placed(f.let(f"add i64 %number, {f.let('zext i32 %beside to i64')}"))
         f.line("br label %x")
         f.label("x")
-        f.line("%tid.base = phi i32 [ 0, %y ], [ %x.next, %x.end ]")
+        f.line("%tid.base = phi i32 [ 0, %b ], [ %x.next, %x.end ]")
         f.let("icmp ult i32 %tid.base, %whole", "%x.whole")
         f.line("br i1 %x.whole, label %x.group, label %rest")
         f.label("x.group")
@@ -183,7 +210,7 @@ class _Stepped:
         f.line("br label %x")
         f.label("rest")
         some = f.let("icmp ult i32 %tid.base, %r.ntid.x")
-        f.line(f"br i1 {some}, label %rest.x, label %y.end")
+        f.line(f"br i1 {some}, label %rest.x, label %b.end")
         f.label("rest.x")
         f.line("%r.tid.x = phi i32 [ %tid.base, %rest ], [ %rest.next, %rest.x ]")
         values = [p.argument for p in self.made.parameters]
@@ -191,7 +218,10 @@ class _Stepped:
         f.line(f"call void @{quoted(self.thread or '')}({', '.join([*values, *register_arguments(), *shared])})")
         f.let("add nuw nsw i32 %r.tid.x, 1", "%rest.next")
         more = f.let("icmp ult i32 %rest.next, %r.ntid.x")
-        f.line(f"br i1 {more}, label %rest.x, label %y.end, !llvm.loop {self.note()}")
+        f.line(f"br i1 {more}, label %rest.x, label %b.end, !llvm.loop {self.note()}")
+        f.label("b.end")
+        f.let("add nuw nsw i32 %beside, 1", "%b.next")
+        f.line(f"br i1 {f.let('icmp ult i32 %b.next, %row.blocks')}, label %b, label %y.end")
         for axis, after in (("y", "z.end"), ("z", "block.end")):
             f.label(f"{axis}.end")
             f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")

@@ -27,6 +27,10 @@ class Memory:
     kept: list[tuple[str, int]]
     arrays: list[tuple[str, int]]
 
+    def own_of_block(self) -> bool:
+        """Whether blocks have memory of their own."""
+        return bool(self.shared) or self.dynamic
+
     def own(self) -> list[str]:
         """Pointers in the frame, in order."""
         return [name for name, _ in self.shared] + ["%shared.dynamic"] * self.dynamic + [
