@@ -182,7 +182,9 @@ def object_file(text: str, level: int = 3) -> bytes:
         target, cpu, features = _target()
         machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
         code = _machine_code(text, machine, level)
-        return code if code is not None else _machine_code(text.replace("+avx512vl", "-avx512vl"), machine, level) or b""
+        if code is None:
+            code = _machine_code(text.replace("+avx512vl", "-avx512vl"), machine, level)
+        return code or b""
 
 
 def load(text: str, name: str, exports: tuple[str, ...], imports: Mapping[str, int], level: int = 3) -> dict[str, int]:

@@ -80,7 +80,7 @@ class Steps:
             return name, 0
         line = self.lines.get(name, "")
         if depth and (chosen := _CHOSEN.search(line)) and chosen[1] not in self.divergent:
-            return self._chosen(*chosen.groups(), made, depth)
+            return self._chosen((chosen[1], chosen[2], chosen[3]), made, depth)
         found = _BINARY.search(line)
         if depth == 0 or found is None:
             return None
@@ -102,8 +102,9 @@ class Steps:
         made.append(f"%{self.prefix}.{self._made} = {'add' if how == 'or' else how} i32 {left[0]}, {right[0]}")
         return f"%{self.prefix}.{self._made}", step
 
-    def _chosen(self, condition: str, a: str, b: str, made: list[str], depth: int) -> tuple[str, int] | None:
-        """A choice that is the same for all threads."""
+    def _chosen(self, choice: tuple[str, str, str], made: list[str], depth: int) -> tuple[str, int] | None:
+        """A choice (condition, one, other) that is the same for all threads."""
+        condition, a, b = choice
         left, right = self.followed(a, made, depth - 1), self.followed(b, made, depth - 1)
         if left is None or right is None or left[1] != right[1]:
             return None

@@ -103,7 +103,7 @@ class Group:
 
     def __init__(self, made: Kernel, cut: Pieces, types: Mapping[str, str], shared: list[str], size: int,
                  notes: tuple[str, Callable[[], str], str], layout: Layout, version: str = "") -> None:
-        self.version = version
+        self.prefix = made.name + version
         self.made, self.cut, self.types, self.size, self.layout = made, cut, types, size, layout
         self.access, self.loop, self.plain = notes
         self.step = LaneStep(cut, types, f", !llvm.access.group {self.access}")
@@ -142,7 +142,7 @@ class Group:
                 f.let(f"getelementptr inbounds {kind}, ptr %{letter}, i64 %index", f"%{letter}.at")
         f.lines += [f"  {line}" for line in current]
         lines, self.limits = narrowed([*f.lines, *self.step.lines()])
-        return (f"define internal {self.step.type} @{quoted(self.made.name + self.version + '.lane')}("
+        return (f"define internal {self.step.type} @{quoted(self.prefix + '.lane')}("
                 f"{', '.join(self._lane_parameters())}) alwaysinline #REACTANT {{\n"
                 + "\n".join(lines) + "\n}\n")
 
@@ -239,7 +239,7 @@ class Group:
                     self._exchanged(letter, to_memory=True)
             self._spread()
             f.line(f"ret i32 {APART}")
-        return (f"define internal i32 @{quoted(self.made.name + self.version + '.group')}({', '.join(self.parameters())}) {how}"
+        return (f"define internal i32 @{quoted(self.prefix + '.group')}({', '.join(self.parameters())}) {how}"
                 "#REACTANT {\n" + "\n".join(f.lines) + "\n}\n")
 
     def _exchanged(self, letter: str, to_memory: bool) -> None:
@@ -304,7 +304,7 @@ class Group:
                  *(f"ptr %array.{k}" for k in range(len(self.cut.arrays))),
                  *(f"{self.types[n]} %in.{site}.{k}" for k, n in enumerate(self.uniform)),
                  *[f"ptr %{letter}" for letter in EXCHANGE] * self.meets]
-        f.let(f"call {step.type} @{quoted(self.made.name + self.version + '.lane')}({', '.join(given)})", f"%res.{site}")
+        f.let(f"call {step.type} @{quoted(self.prefix + '.lane')}({', '.join(given)})", f"%res.{site}")
         state_now = f.let(f"extractvalue {step.type} %res.{site}, 0")
         if differ:
             at = f.let(f"getelementptr inbounds i32, ptr %next, i64 %l.{site}")

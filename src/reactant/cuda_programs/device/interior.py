@@ -18,8 +18,8 @@ from reactant.support.records import dataclass
 MOST = 12
 """Comparisons from which on no version is made."""
 _COMPARED = re.compile(r"(%\S+) = icmp (?:samesign )?([su][lg][te]) i32 (%\S+|-?\d+), (%\S+|-?\d+)$")
-_LIMITED = re.compile(r"(%\S+) = (?:tail )?call [^@]*i32 @llvm\.([su]m(?:in|ax))\.i32\(i32 (?:range\([^)]*\) )?(%\S+|-?\d+), "
-                      r"i32 (?:range\([^)]*\) )?(%\S+|-?\d+)\)")
+_LIMITED = re.compile(r"(%\S+) = (?:tail )?call [^@]*i32 @llvm\.([su]m(?:in|ax))\.i32\("
+                      r"i32 (?:range\([^)]*\) )?(%\S+|-?\d+), i32 (?:range\([^)]*\) )?(%\S+|-?\d+)\)")
 _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
@@ -92,9 +92,10 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
     parameter of all is %tid.base."""
     lines = [f"  %tid.last = add i32 {BASE}, {size - 1}"]
     answers: dict[int, list[str]] = {}
+    indices: dict[int, list[str]] = {}
     for end, register in enumerate((BASE, "%tid.last")):
         done: dict[str, None] = {}
-        for how, index, bound in version.comparisons:
+        for _, index, bound in version.comparisons:
             for value in (index, bound):
                 if value in version.lines:
                     done.update(dict.fromkeys(version.anew.needed(value) or ()))
@@ -107,9 +108,14 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
         for number, (how, index, bound) in enumerate(version.comparisons):
             lines.append(f"  %c.{number}.{end} = icmp {how} i32 {renamed(index)}, {renamed(bound)}")
             answers.setdefault(number, []).append(f"%c.{number}.{end}")
+            indices.setdefault(number, []).append(renamed(index))
     total = "true"
     for number, (first, last) in answers.items():
-        lines += [f"  %d.{number} = icmp eq i1 {first}, {last}", f"  %a.{number} = and i1 {total}, %d.{number}"]
+        low, high = indices[number]                     # and the index does not wrap around in between
+        order = version.comparisons[number][0][0]
+        lines += [f"  %d.{number} = icmp eq i1 {first}, {last}", f"  %o.{number} = icmp {order}le i32 {low}, {high}",
+                  f"  %b.{number} = and i1 %d.{number}, %o.{number}",
+                  f"  %a.{number} = and i1 {total}, %b.{number}"]
         total = f"%a.{number}"
     return (f"define internal i1 @{name}({', '.join(parameters)}) alwaysinline #REACTANT {{\n"
             + "\n".join([*lines, f"  ret i1 {total}"]) + "\n}\n")

@@ -130,7 +130,8 @@ class _Stepped:
         given = [*(p.argument for p in self.made.parameters), *(
             f"{library.REGISTERS[r]} {register_name(r)}" for r in library.REGISTERS
             if not r.endswith("tid.x") or r.endswith("ntid.x")), f"i32 {tid_base}"]
-        f.line(f"br i1 {f.let(f'call i1 @{quoted(self.agreement)}({chr(44).join(given)})')}, label %inside, label %border")
+        agree = f.let(f"call i1 @{quoted(self.agreement)}({', '.join(given)})")
+        f.line(f"br i1 {agree}, label %inside, label %border")
         f.label("inside")
         inside = f.let(f"call i32 @{quoted(self.made.name + '.inside.group')}{call}")
         f.line("br label %called")

@@ -1,0 +1,32 @@
+from reactant.cuda_programs.device.cuts import pieces
+from reactant.cuda_programs.device.interior import agreement, interior
+from reactant.cuda_programs.device.kernel import kernel
+
+TEXT = """define void @k(ptr noundef %x, i32 noundef %n) {
+bb:
+  %t = call i32 @nvvm.read.ptx.sreg.tid.x()
+  %c = icmp sgt i32 %t, 0
+  %d = sext i1 %c to i32
+  %m = call i32 @llvm.smin.i32(i32 range(i32 0, 1024) %t, i32 %n)
+  %i = add i32 %d, %m
+  %w = sext i32 %i to i64
+  %p = getelementptr float, ptr %x, i64 %w
+  store float 1.0, ptr %p
+  ret void
+}
+"""
+
+
+def test_comparisons_with_borders_are_decided_for_the_first_thread():
+    made = kernel(TEXT)
+    version = interior(made, pieces(kernel(TEXT)).uniform.divergent)
+    assert version.comparisons == [("sgt", "%r.tid.x", "0"), ("sle", "%r.tid.x", "%n")]
+    lines = version.kernel.function.blocks["bb"]
+    assert "%c = icmp sgt i32 %tid.base, 0" in lines and "%m = select i1 %inside.2, i32 %r.tid.x, i32 %n" in lines
+    text = agreement(version, "same", ["i32 %n", "i32 %tid.base"], 16)
+    assert "%c.1.1 = icmp sle i32 %tid.last, %n" in text and "%tid.last = add i32 %tid.base, 15" in text
+
+
+def test_kernels_without_borders_have_no_version():
+    without = "\n".join(line for line in TEXT.split("\n") if "smin" not in line and "%c" not in line)
+    assert interior(kernel(without.replace("%d, %m", "%t, %n")), {"%r.tid.x", "%i", "%w", "%p"}) is None
