@@ -68,7 +68,8 @@ def _recursive(module: Any) -> set[str]:
     calls: dict[str, set[str]] = {}
     for function in module.functions:
         if not function.is_declaration:
-            calls[function.name] = {n.strip('"') for n in _MENTIONED.findall(str(function).split("\n", 1)[1])}
+            body = str(function).partition("{\n")[2]           # a comment may stand before the first line
+            calls[function.name] = {n.strip('"') for n in _MENTIONED.findall(body)}
     found = set()
     for name in calls:
         seen, todo = set(), list(calls[name] & calls.keys())
