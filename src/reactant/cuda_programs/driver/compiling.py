@@ -11,12 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from reactant.cuda_programs.device import front
+from reactant.cuda_programs.driver import precompiled
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
 from reactant.kernels.ways_in import clang
 
 HOST_LANGUAGE = ("-x", "cuda", "--cuda-host-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib",
                  "-foffload-implicit-host-device-templates", "-Wno-unknown-cuda-version")
+FORCED = ("-include", "reactant_program.h")
+"""The header that every source begins with."""
 QUIET = ("-Qunused-arguments", "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument")
 """What options for gcc are to clang."""
 NOISE = re.compile(r"^.*(unused-command-line-argument|unknown-cuda-version).*\n|^\d+ (warnings?|errors?)( and \d+ "
@@ -81,8 +85,7 @@ def host_command(unit: Unit) -> list[str]:
     given = [*QUIET, *_optimisation(command), *language_flags(unit), *command.host_options]
     if unit.kind == "cuda":
         relocatable = ["-fgpu-rdc"] if command.relocatable else []
-        return [*compiler, *HOST_LANGUAGE, f"-I{INCLUDE}", f"-I{clang.HEADERS}", "-include", "reactant_program.h",
-                *relocatable, *given]
+        return [*compiler, *HOST_LANGUAGE, f"-I{INCLUDE}", f"-I{clang.HEADERS}", *FORCED, *relocatable, *given]
     forced = ["-x", unit.kind] if unit.kind != "assembly" else []
     return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
 
@@ -133,7 +136,15 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
             dependencies += ["-MF", str(Path(output).with_suffix(".d"))]
         if "-MT" not in dependencies and "-MQ" not in dependencies:
             dependencies += ["-MT", output]
-    say([*host_command(unit), *more, *dependencies, "-c", str(unit.source), "-o", str(target)])
+    command = host_command(unit)
+    rest = [*more, *dependencies, "-c", str(unit.source), "-o", str(target)]
+    if unit.kind == "cuda" and not dependencies:        # a list of files names those that were read, and not these
+        ready = precompiled.flags_for(command)
+        done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
+                              errors="replace", check=False)
+        if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
+            return _said(done)
+    say([*command, *rest])
 
 
 def _device(unit: Unit) -> bytes:
@@ -141,13 +152,19 @@ def _device(unit: Unit) -> bytes:
     from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
 
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
+    words = front.command(unit.source, options, contract=command.contract, relocatable=command.relocatable,
+                          system=unit.tools.system())
+    options += precompiled.flags_for(words[:words.index(os.fspath(unit.source))])
     return device_object(unit.source, options, identity=unit.identity, contract=command.contract,
                          relocatable=command.relocatable, system=unit.tools.system())
 
 
 def say(command: list[str], output: str = "") -> None:
     """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    _said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
+
+
+def _said(done: subprocess.CompletedProcess, output: str = "") -> None:
     said = NOISE.sub("", done.stderr)
     if said:
         sys.stderr.write(said)

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -53,8 +52,7 @@ def command(compiler: str | os.PathLike | None) -> list[str]:
                                    hint="Name an existing clang, or leave compiler= out to use the one of the "
                                         "ziglang package.", code="kernel-toolchain")
         return [found]
-    packaged()
-    return [sys.executable, "-m", "ziglang", "clang"]
+    return [str(packaged() / ("zig.exe" if os.name == "nt" else "zig")), "clang"]
 
 
 def packaged() -> Path:

@@ -1,0 +1,128 @@
+"""The headers that every program includes, precompiled: half of the time that clang takes for a small program.
+
+One file for each side and set of flags that decide what headers mean, in the folder of caches. Flags that headers do not
+see (`-DN=3` where no header has an `N`, -I, warnings) do not count.
+"""
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from reactant.cuda_programs.driver import library
+from reactant.cuda_programs.driver.toolchain import INCLUDE
+from reactant.kernels.ways_in import clang
+
+ASIDE = re.compile(r"-(I|W|isystem|iquote|idirafter|cuid=).*|-w|-Q.*|-g|-c|-v")
+"""Flags that do not change what a precompiled header holds."""
+VALUE = {"-isystem", "-iquote", "-idirafter", "-include", "-imacros"}
+PART = re.compile(r"NDEBUG|_\w+")
+"""Macros that are part of a set of flags where headers know them; with others that they know, nothing is precompiled."""
+WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def flags_for(command: Sequence[str]) -> list[str]:
+    """What a compiler's command is given in addition, so that it reads the precompiled headers; [] where there are none.
+
+    Args:
+        command: clang's command with all flags but for the source and what is written.
+
+    Returns:
+        The flags, to be put before all `-include`.
+    """
+    if any(word in ("-imacros", "-include-pch") for word in command):
+        return []
+    told, macros = _split(command)
+    folder = library.cache_folder() / "headers" / _key(told)
+    words = _words(folder, told)
+    if words is None:
+        return []
+    known = [macro for macro in macros if re.split(r"[=(]", macro[2:])[0] in words]
+    if any(not PART.fullmatch(re.split(r"[=(]", macro[2:])[0]) for macro in known):
+        return []
+    target = folder / (hashlib.sha256("\0".join(known).encode()).hexdigest()[:16] + ".pch")
+    if not target.exists() and not _make([*told, *known], target):
+        return []
+    return ["-include-pch", str(target)]
+
+
+def forget(command: Sequence[str]) -> bool:
+    """Remove the precompiled headers of a command that failed with them (the machine's own have changed, say)."""
+    found = [Path(path) for word, path in zip(command, command[1:], strict=False) if word == "-include-pch"]
+    for path in found:
+        path.unlink(missing_ok=True)
+    return bool(found)
+
+
+def _split(command: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The flags that count, and the macros of the program."""
+    told: list[str] = []
+    macros: list[str] = []
+    left = list(command)
+    while left:
+        word = left.pop(0)
+        if word in VALUE and left:
+            value = left.pop(0)
+            if value.endswith("reactant_program.h") or (word == "-isystem" and value.startswith(str(clang.packaged()))):
+                told += [word, value]
+        elif re.match(r"-[DU].", word) and "_LIBCPP" not in word:
+            macros.append(word)
+        elif not ASIDE.fullmatch(word) or word in (f"-I{INCLUDE}", f"-I{clang.HEADERS}"):
+            told.append(word)
+    return told, macros
+
+
+def _key(told: list[str]) -> str:
+    made = hashlib.sha256("\0".join(told).encode())
+    for folder in (INCLUDE, INCLUDE / "reactant_program", clang.HEADERS):
+        for file in sorted(folder.iterdir()):
+            found = file.stat()
+            made.update(f"{file} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return made.hexdigest()[:24]
+
+
+def _words(folder: Path, told: list[str]) -> set[str] | None:
+    """Every identifier in the headers, which are listed once for a set of flags."""
+    path = folder / "words"
+    try:
+        return set(path.read_text().split())
+    except OSError:
+        pass
+    done = subprocess.run([*_syntax(told), "-M", os.devnull], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None
+    files = done.stdout.replace("\\\n", " ").partition(": ")[2].split()
+    words: set[str] = set()
+    for file in files:
+        with contextlib.suppress(OSError):
+            words.update(WORD.findall(Path(file).read_text(errors="replace")))
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _written(path, " ".join(sorted(words)).encode())
+    return words
+
+
+def _syntax(told: list[str]) -> list[str]:
+    return [word for word in told if word not in ("-S", "-emit-llvm")]
+
+
+def _make(flags: list[str], target: Path) -> bool:
+    done = subprocess.run([*_syntax(flags), "-Xclang", "-emit-pch", "-fsyntax-only", os.devnull], capture_output=True,
+                          check=False)
+    if done.returncode != 0 or not done.stdout.startswith(b"CPCH"):
+        return False
+    with contextlib.suppress(OSError):
+        _written(target, done.stdout)
+    return target.exists()
+
+
+def _written(target: Path, content: bytes) -> None:
+    """Written under another name and renamed: several processes may do it."""
+    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, target)
