@@ -1,5 +1,6 @@
 """The runtime API as its documentation has it: programs/api.cu, a subject a test."""
 import os
+import shutil
 
 import pytest
 
@@ -38,3 +39,17 @@ def test_kernels_print(ran):
     assert sorted(said) == sorted(
         [f"block {b} thread {t}: {t} -3 4294967295 3.500 1e+20 text % x" for b in range(2) for t in range(3)]
         + ["long 1099511627776 ff c  7|"])
+
+
+def test_launches_written_in_pieces_and_headers_of_tools(ran):
+    assert ran("spaced.cu") == ""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="OpenMP is the machine's compiler's")
+def test_openmp_of_plain_sources(ran):
+    assert ran("threads.cpp", "-Xcompiler", "-fopenmp") == ""
+
+
+@pytest.mark.parametrize("subject", ["planes", "linear", "cubes"])
+def test_textures_address_and_filter_as_documented(ran, subject):
+    assert ran("textures.cu", given=[subject]) == f"{subject} done\n"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reactant.cuda_programs.device import front
@@ -25,6 +25,8 @@ QUIET = ("-Qunused-arguments", "-Wno-unknown-warning-option", "-Wno-ignored-opti
 """What options for gcc are to clang."""
 NOISE = re.compile(r"^.*(unused-command-line-argument|unknown-cuda-version).*\n|^\d+ (warnings?|errors?)( and \d+ "
                    r"errors?)? generated when compiling for (host|sm_\d+)\.\n", re.M)
+APART = re.compile(r"<<\s+<")
+"""How some programs write what begins a launch; clang wants it in one piece."""
 DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|sse|fma).*|pthread|pg|pipe|shared"
                     r"|static|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
 """Options of the host's compiler that the device's side is not given."""
@@ -46,6 +48,13 @@ class Unit:
     kind: str
     command: Command
     tools: Toolchain
+    read: Path | None = None
+    """The file that the compilers read in the place of the source."""
+
+    @property
+    def file(self) -> Path:
+        """What is given to the compilers."""
+        return self.read or self.source
 
     @property
     def identity(self) -> str:
@@ -60,7 +69,7 @@ def language_flags(unit: Unit) -> list[str]:
     standard = [f"-std={command.standard}"] if command.standard else []
     if unit.kind == "cuda" and not standard:
         standard = ["-std=gnu++17"]
-    both = [*standard, *command.both]
+    both = [*standard, *command.both, *(["-iquote", str(unit.source.parent)] if unit.read else [])]
     if unit.kind == "cuda":
         both.append(f"-cuid={unit.identity[9:25]}")
         if command.relocatable:
@@ -85,8 +94,11 @@ def host_command(unit: Unit) -> list[str]:
     given = [*QUIET, *_optimisation(command), *language_flags(unit), *command.host_options]
     if unit.kind == "cuda":
         relocatable = ["-fgpu-rdc"] if command.relocatable else []
+        given = [option for option in given if not option.startswith("-fopenmp")]
         return [*compiler, *HOST_LANGUAGE, f"-I{INCLUDE}", f"-I{clang.HEADERS}", *FORCED, *relocatable, *given]
     forced = ["-x", unit.kind] if unit.kind != "assembly" else []
+    if unit.tools.name == "machine" and any(option.startswith("-fopenmp") for option in command.host_options):
+        compiler, given = [*unit.tools.linker], given[len(QUIET):]      # the package has no library for OpenMP
     return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
 
 
@@ -109,6 +121,7 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
         _host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
+    unit = _in_one_piece(unit, folder)
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
@@ -128,6 +141,18 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     return [host, device]
 
 
+def _in_one_piece(unit: Unit, folder: Path) -> Unit:
+    """The source with launches as clang reads them, where it has others; lines stay what they are."""
+    text = unit.source.read_text(errors="surrogateescape")
+    if not APART.search(text):
+        return unit
+    text = re.sub(r">(\s+>>|>\s+>)(?=\s*\()", ">>>", APART.sub("<<<", text))
+    name = str(unit.source).replace("\\", "\\\\").replace('"', '\\"')
+    target = folder / unit.source.name
+    target.write_text(f'#line 1 "{name}"\n{text}', errors="surrogateescape")
+    return replace(unit, read=target)
+
+
 def _host(unit: Unit, target: Path, more: list[str]) -> None:
     dependencies = list(unit.command.dependencies)
     if dependencies:
@@ -137,7 +162,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         if "-MT" not in dependencies and "-MQ" not in dependencies:
             dependencies += ["-MT", output]
     command = host_command(unit)
-    rest = [*more, *dependencies, "-c", str(unit.source), "-o", str(target)]
+    rest = [*more, *dependencies, "-c", str(unit.file), "-o", str(target)]
     if unit.kind == "cuda" and not dependencies:        # a list of files names those that were read, and not these
         ready = precompiled.flags_for(command)
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
@@ -145,6 +170,9 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
             return _said(done)
     say([*command, *rest])
+    if unit.read and "-MF" in dependencies:
+        depfile = Path(dependencies[dependencies.index("-MF") + 1])
+        depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
 def _device(unit: Unit) -> bytes:
@@ -152,10 +180,10 @@ def _device(unit: Unit) -> bytes:
     from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
 
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
-    words = front.command(unit.source, options, contract=command.contract, relocatable=command.relocatable,
+    words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
-    options += precompiled.flags_for(words[:words.index(os.fspath(unit.source))])
-    return device_object(unit.source, options, identity=unit.identity, contract=command.contract,
+    options += precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
+    return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
                          relocatable=command.relocatable, system=unit.tools.system())
 
 
