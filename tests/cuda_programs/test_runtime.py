@@ -53,3 +53,11 @@ def test_openmp_of_plain_sources(ran):
 @pytest.mark.parametrize("subject", ["planes", "linear", "cubes"])
 def test_textures_address_and_filter_as_documented(ran, subject):
     assert ran("textures.cu", given=[subject]) == f"{subject} done\n"
+
+
+@pytest.mark.parametrize("standard", [pytest.param("c++14", marks=pytest.mark.slow), "c++17",
+                                      pytest.param("c++20", marks=pytest.mark.slow)])
+def test_the_standard_library_on_both_sides(ran, standard):
+    said = ran("standard_library.cu", f"-std={standard}").splitlines()
+    assert said[0].startswith("worst ") and float(said[0].split()[1]) < 1e-5
+    assert said[1:] == ["1", "0.841 1.02e+03 3.5 2 0.5 4 2.72 1.5 4 3 3.14 1 1 1 2 3 ", "caught", "163", "1 1"]
