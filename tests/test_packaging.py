@@ -147,3 +147,18 @@ def test_hooks_run_what_continuous_integration_runs():
     entries = re.findall(r"^ +entry: (.+)$", (ROOT / ".pre-commit-config.yaml").read_text(), re.M)
     assert [entry for entry in entries if entry.removesuffix(" --fix") not in script] == []
     assert len(entries) == 4
+
+
+def test_headers_and_sources_of_cuda_programs_are_packaged():
+    """The wheel takes every file of the package that git does not ignore; what our headers include is there."""
+    assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["src/reactant"]
+    assert "exclude" not in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    package = ROOT / "src" / "reactant"
+    folders = [package / "cuda_programs" / "host" / "include", package / "cuda_programs" / "runtime",
+               package / "kernels" / "headers"]
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".h", ".hpp", ".inc", ".cpp")]
+    ignored = {line.strip() for line in (ROOT / ".gitignore").read_text().splitlines()}
+    assert len(files) > 60 and not ignored & {f"*{file.suffix}" for file in files}
+    for file in files:
+        for name in re.findall(r'^ *#include "(.+)"', file.read_text(), re.M):
+            assert any((folder / name).exists() for folder in (file.parent, *folders)), (file, name)

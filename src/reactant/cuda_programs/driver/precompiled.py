@@ -1,7 +1,7 @@
 """The headers that every program includes, precompiled: half of the time that clang takes for a small program.
 
-One file for each side and set of flags that decide what headers mean, in the folder of caches. Flags that headers do not
-see (`-DN=3` where no header has an `N`, -I, warnings) do not count.
+One file for each side and set of flags that decide what headers mean, in the folder of caches. Flags that headers do
+not see (`-DN=3` where no header has an `N`, -I, warnings) do not count.
 """
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ASIDE = re.compile(r"-(I|W|isystem|iquote|idirafter|cuid=).*|-w|-Q.*|-g|-c|-v")
 """Flags that do not change what a precompiled header holds."""
 VALUE = {"-isystem", "-iquote", "-idirafter", "-include", "-imacros"}
 PART = re.compile(r"NDEBUG|_\w+")
-"""Macros that are part of a set of flags where headers know them; with others that they know, nothing is precompiled."""
+"""Macros that belong to the flags where headers know them; with others that they know, nothing is precompiled."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def flags_for(command: Sequence[str]) -> list[str]:
-    """What a compiler's command is given in addition, so that it reads the precompiled headers; [] where there are none.
+    """What a compiler's command is given in addition, so that it reads precompiled headers; [] where there are none.
 
     Args:
         command: clang's command with all flags but for the source and what is written.
