@@ -148,6 +148,7 @@ class Arranger:
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
         self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
+                                         max_threads=self.source.limits.get(made.name, 0),
                                          static_shared=shared.bytes))
 
     def types(self, cut: cuts.Pieces) -> dict[str, str]:

@@ -28,10 +28,12 @@ def prepared(module: Retargeted) -> str:
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
     meet = {name for name, body in split(text).functions.items() if _MEETS.search(body)} if module.exports else set()
-    return _inlined(text, set(module.kernels), module.exports - meet)   # threads meet within a file only
+    kept = {*module.device, *module.constant}
+    return _inlined(text, set(module.kernels), module.exports - meet, kept)     # threads meet within a file only
 
 
-def _inlined(text: str, kernels: set[str], exports: set[str]) -> str:
+def _inlined(text: str, kernels: set[str], exports: set[str], kept: set[str]) -> str:
+    """`kept`: variables that the host may ask for, whether or not device code uses them."""
     llvm = engine.llvm
     with engine._lock:
         engine._target()
@@ -48,7 +50,7 @@ def _inlined(text: str, kernels: set[str], exports: set[str]) -> str:
                     function.add_function_attribute("alwaysinline")
         for variable in parsed.global_variables:
             if not variable.is_declaration and not variable.name.startswith("llvm."):
-                variable.linkage = "external" if variable.name in exports else "internal"
+                variable.linkage = "external" if variable.name in exports | kept else "internal"
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_global_dead_code_eliminate_pass()
@@ -57,6 +59,9 @@ def _inlined(text: str, kernels: set[str], exports: set[str]) -> str:
         passes.add_unify_function_exit_nodes_pass()
         passes.add_instruction_namer_pass()
         passes.run(parsed, engine.llvm.create_pass_builder(engine._machine(), llvm.create_pipeline_tuning_options(2)))
+        for variable in parsed.global_variables:
+            if not variable.is_declaration and variable.name in kept - exports:
+                variable.linkage = "internal"
         made = str(parsed)
         parsed.close()
         context.close()

@@ -4,6 +4,7 @@ Which variables are shared, constant or the device's is noted before their addre
 """
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import field
 
@@ -39,6 +40,8 @@ class Retargeted:
     shared: dict[str, Variable] = field(default_factory=dict)
     constant: dict[str, Variable] = field(default_factory=dict)
     device: dict[str, Variable] = field(default_factory=dict)
+    limits: dict[str, int] = field(default_factory=dict)
+    """The most threads of a block, of kernels that say so (__launch_bounds__)."""
 
 
 PREFIX = "reactant_device__"
@@ -54,6 +57,10 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
     if relocatable:
         text, exports = _renamed(text)
     result = Retargeted("", exports=exports, kernels=[m[1].strip('"') for m in _KERNEL.finditer(text)])
+    bounds = {m[1]: m[2] for m in re.finditer(r'^attributes (#\d+) = .*"nvvm.maxntid"="([\d,]+)"', text, re.MULTILINE)}
+    for found in re.finditer(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\([^\n]* (#\d+)", text, re.MULTILINE):
+        if found[2] in bounds:
+            result.limits[found[1].strip('"')] = math.prod(map(int, bounds[found[2]].split(",")))
     for found in _GLOBAL.finditer(text):
         variable = _variable(found)
         spaces = {_SHARED: result.shared, _CONSTANT: result.constant, _DEVICE: result.device}

@@ -72,8 +72,9 @@ def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Seq
     text.append(f"@reactant.module = private constant %reactant.module {{ i32 {VERSION}, i32 0, "
                 f"ptr @reactant.identity, ptr @reactant.kernels, i64 {len(rows)}, ptr @reactant.symbols, "
                 f"i64 {len(lines)} }}\n")
-    text.append("@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] "
-                "[{ i32, ptr, ptr } { i32 200, ptr @reactant.register, ptr null }]\n"
+    # llvmlite would put llvm.global_ctors into .ctors, which lld does not follow.
+    text.append('@reactant.start = internal constant ptr @reactant.register, section ".init_array", align 8\n'
+                '@llvm.used = appending global [1 x ptr] [ptr @reactant.start], section "llvm.metadata"\n'
                 "declare void @reactant_register_module(ptr)\n"
                 "define internal void @reactant.register() {\n  call void @reactant_register_module(ptr "
                 "@reactant.module)\n  ret void\n}\n")
