@@ -1,4 +1,4 @@
-// bfs NODES DEGREE SEED [--check]: level by level with masks; a flag on the device says whether there was something to do.
+// bfs NODES DEGREE SEED [--check]: level by level with masks; a flag on the device says whether to go on.
 #include "bfs.h"
 #include "../cuda_check.h"
 

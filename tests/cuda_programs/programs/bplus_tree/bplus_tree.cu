@@ -24,7 +24,8 @@ __global__ void find(const Node *nodes, int root, int height, const int *keys, i
     if (t == 0) values[blockIdx.x] = value;
 }
 
-__global__ void find_range(const Node *nodes, int root, int height, const int *firsts, const int *lasts, Range *ranges) {
+__global__ void find_range(const Node *nodes, int root, int height, const int *firsts, const int *lasts,
+                           Range *ranges) {
     __shared__ int current, count, sum, more;
     const int t = threadIdx.x, first = firsts[blockIdx.x], last = lasts[blockIdx.x];
     if (t == 0) {

@@ -44,7 +44,8 @@ int main(int argc, char **argv) {
 #pragma omp for schedule(static)
                 for (int k = 0; k < lows; ++k) {
                     const int *before = data + (lows + std::max(k - 1, 0)) * pitch;
-                    const int *after = data + (lows + std::min(k, highs - 1)) * pitch, *middle = between + 2 * k * pitch;
+                    const int *after = data + (lows + std::min(k, highs - 1)) * pitch;
+                    const int *middle = between + 2 * k * pitch;
                     int *low = data + k * pitch;
 #pragma omp simd
                     for (int x = 0; x < w; ++x) low[x] = low_of(before[x], middle[x], after[x]);

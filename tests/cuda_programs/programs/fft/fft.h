@@ -34,8 +34,8 @@ inline void make_inputs(int rows, long seed, std::vector<Complex> &data, std::ve
 }
 
 // Some rows: the transform of length N by its definition, filtered, and back.
-inline void check(const std::vector<Complex> &before, const std::vector<Complex> &after, const std::vector<float> &filter,
-                  int rows, int times) {
+inline void check(const std::vector<Complex> &before, const std::vector<Complex> &after,
+                  const std::vector<float> &filter, int rows, int times) {
     std::vector<float> got, wanted;
     for (int r = 0; r < rows; r += std::max(1, rows / 2)) {
         std::vector<double> re(N), im(N);

@@ -42,8 +42,8 @@ template <class T, class Map, class Operation> T transform_reduce(int n, T neutr
 }
 
 template <class Force>
-double follow(const char *name, const Force &force, const std::vector<float> &first_x, const std::vector<float> &first_v,
-              int steps, bool check) {
+double follow(const char *name, const Force &force, const std::vector<float> &first_x,
+              const std::vector<float> &first_v, int steps, bool check) {
     const int n = int(first_x.size());
     const size_t bytes = n * sizeof(float);
     float *x, *v;

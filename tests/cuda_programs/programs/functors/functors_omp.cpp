@@ -20,8 +20,8 @@ template <class T, class Map> T largest_of(int n, T least, Map map) {
 }
 
 template <class Force>
-double follow(const char *name, const Force &force, const std::vector<float> &first_x, const std::vector<float> &first_v,
-              int steps, bool check) {
+double follow(const char *name, const Force &force, const std::vector<float> &first_x,
+              const std::vector<float> &first_v, int steps, bool check) {
     const int n = int(first_x.size());
     std::vector<float> positions = first_x, velocities = first_v;
     float *x = positions.data(), *v = velocities.data();
@@ -29,7 +29,8 @@ double follow(const char *name, const Force &force, const std::vector<float> &fi
     double largest = 0;
     for (int k = 0; k < steps; ++k) {
         for_each_index(n, [=](int i) { verlet(force, x[i], v[i], 0.01f); });
-        if (k % 10 == 9) largest = std::max(largest, largest_of(n, 0.0, [=](int i) { return double(std::fabs(x[i])); }));
+        if (k % 10 != 9) continue;
+        largest = std::max(largest, largest_of(n, 0.0, [=](int i) { return double(std::fabs(x[i])); }));
     }
     const double energy = sum_of<double>(n, [=](int i) { return 0.5 * double(v[i]) * v[i]; });
     const double kernel_ms = milliseconds() - begun;

@@ -33,8 +33,8 @@ int main(int argc, char **argv) {
     for (int k = 0; k < n - 1; ++k) {
         const int rows = n - 1 - k, columns = n - k;
         factors<<<(rows + 255) / 256, 256>>>(device_a, m, n, k);
-        eliminate<<<dim3((columns + block.x - 1) / block.x, (rows + block.y - 1) / block.y), block>>>(device_a, device_b,
-                                                                                                    m, n, k);
+        const dim3 grid((columns + block.x - 1) / block.x, (rows + block.y - 1) / block.y);
+        eliminate<<<grid, block>>>(device_a, device_b, m, n, k);
     }
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());

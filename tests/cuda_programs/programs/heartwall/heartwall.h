@@ -8,8 +8,8 @@ constexpr float RENEWAL = 0.1f;                      // of a patch by what was f
 // A pattern of waves that moves and widens.
 inline float brightness(float x, float y, int frame, long seed, size_t k) {
     const float px = x - 1.3f * frame, py = y - 2.1f * frame;
-    return 100 + 40 * std::sin(0.31f * px) * std::cos(0.27f * py) + 30 * std::sin(0.053f * px * 0.11f * py + 0.2f * px) +
-           10 * random_float(seed, k);
+    const float waves = 40 * std::sin(0.31f * px) * std::cos(0.27f * py);
+    return 100 + waves + 30 * std::sin(0.053f * px * 0.11f * py + 0.2f * px) + 10 * random_float(seed, k);
 }
 
 inline std::vector<float> make_video(int size, int frames, long seed) {

@@ -4,7 +4,8 @@
 
 constexpr int FEATURES = 16, MAX_CLUSTERS = 32;
 
-inline void make_inputs(int points, int clusters, long seed, std::vector<float> &features, std::vector<float> &centres) {
+inline void make_inputs(int points, int clusters, long seed, std::vector<float> &features,
+                        std::vector<float> &centres) {
     for (int f = 0; f < FEATURES; ++f)
         for (int i = 0; i < points; ++i) {
             const int blob = random_bits(seed, i) % clusters;

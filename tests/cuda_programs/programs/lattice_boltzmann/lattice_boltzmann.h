@@ -21,7 +21,8 @@ inline std::vector<float> make_fluid(int n) {
 // What has come in, relaxed towards equilibrium: written out for the nine directions.
 HOST_DEVICE inline void collide(float *f, float omega) {
     const float density = f[0] + f[1] + f[2] + f[3] + f[4] + f[5] + f[6] + f[7] + f[8], one = 1 / density;
-    const float ux = (f[1] - f[3] + f[5] - f[6] - f[7] + f[8]) * one, uy = (f[2] - f[4] + f[5] + f[6] - f[7] - f[8]) * one;
+    const float ux = (f[1] - f[3] + f[5] - f[6] - f[7] + f[8]) * one;
+    const float uy = (f[2] - f[4] + f[5] + f[6] - f[7] - f[8]) * one;
     const float base = 1 - 1.5f * (ux * ux + uy * uy);
     const float a = omega * density * (4 / 9.f), b = omega * density * (1 / 9.f), c = omega * density * (1 / 36.f);
     const float keep = 1 - omega, x = 3 * ux, y = 3 * uy, s = x + y, d = x - y;

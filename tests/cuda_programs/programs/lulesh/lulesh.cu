@@ -1,4 +1,4 @@
-// lulesh SIDE STEPS [--check]: kernels over elements, nodes, elements; the step by a minimum over blocks and an atomic one.
+// lulesh SIDE STEPS [--check]: kernels over elements, nodes, elements; the step by an atomic minimum over blocks.
 #include "lulesh.h"
 #include "../cuda_check.h"
 
@@ -95,7 +95,8 @@ int main(int argc, char **argv) {
     const double begun = milliseconds();
     const std::vector<double> none(mesh.nodes), no_forces(CORNERS * size_t(mesh.elements));
     unsigned char *fixed = on_device(mesh.fixed);
-    int *corner_nodes = on_device(mesh.corner_nodes), *starts = on_device(mesh.starts), *corners = on_device(mesh.corners);
+    int *corner_nodes = on_device(mesh.corner_nodes), *starts = on_device(mesh.starts);
+    int *corners = on_device(mesh.corners);
     const Nodes nodes = {on_device(mesh.x), on_device(mesh.y), on_device(mesh.vx), on_device(mesh.vy), on_device(none),
                          on_device(none), on_device(mesh.node_mass), fixed};
     const Elements elements = {corner_nodes, on_device(mesh.mass), on_device(mesh.energy), on_device(no_forces),
@@ -104,7 +105,8 @@ int main(int argc, char **argv) {
     const double far = 1e30;
     std::memcpy(&clock.allowed, &far, sizeof far);
     Clock *device_clock = on_device(std::vector<Clock>{clock});
-    const int element_blocks = (mesh.elements + THREADS - 1) / THREADS, node_blocks = (mesh.nodes + THREADS - 1) / THREADS;
+    const int element_blocks = (mesh.elements + THREADS - 1) / THREADS;
+    const int node_blocks = (mesh.nodes + THREADS - 1) / THREADS;
     const double kernel_begun = milliseconds();
     for (int k = 0; k < steps; ++k) {
         forces<<<element_blocks, THREADS>>>(nodes, elements, device_clock);

@@ -1,5 +1,5 @@
-// Lagrangian hydrodynamics of a blast on an unstructured mesh of quadrilaterals: velocities at nodes, energies in elements,
-// forces at corners from pressure, artificial viscosity and hourglass damping; the work of those forces is what elements lose.
+// Lagrangian hydrodynamics of a blast on an unstructured mesh of quadrilaterals: velocities at nodes, energies in
+// elements, forces at corners from pressure, artificial viscosity and hourglass damping; elements lose their work.
 #pragma once
 #include "../common.h"
 
@@ -75,7 +75,9 @@ HOST_DEVICE inline Element corner_forces(const double *px, const double *py, con
 }
 
 // What the next step may be: 2 % more than the last one at most.
-HOST_DEVICE inline double next_step(double allowed, double last) { return allowed < 1.02 * last ? allowed : 1.02 * last; }
+HOST_DEVICE inline double next_step(double allowed, double last) {
+    return allowed < 1.02 * last ? allowed : 1.02 * last;
+}
 constexpr double FIRST_STEP = 1e-6;
 
 inline void finish(const Mesh &m, double time) {

@@ -1,4 +1,4 @@
-// minife SIDE STEPS SEED [--check]: the matrix in columns (ELL) so that threads load side by side; dots by warp shuffles.
+// minife SIDE STEPS SEED [--check]: the matrix in columns (ELL): threads load side by side; dots by warp shuffles.
 #include "minife.h"
 #include "../cuda_check.h"
 

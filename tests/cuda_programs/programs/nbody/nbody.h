@@ -9,7 +9,8 @@ struct Body { float x, y, z, mass; };
 inline void make_inputs(int n, long seed, std::vector<Body> &body, std::vector<Body> &velocity) {
     for (int i = 0; i < n; ++i) {
         const float angle = 6.2831853f * random_float(seed, i), radius = 0.1f + random_float(seed + 1, i);
-        body[i] = {radius * std::cos(angle), radius * std::sin(angle), 0.2f * random_float(seed + 2, i) - 0.1f, 1.0f / n};
+        const float z = 0.2f * random_float(seed + 2, i) - 0.1f;
+        body[i] = {radius * std::cos(angle), radius * std::sin(angle), z, 1.0f / n};
         velocity[i] = {-0.5f * std::sin(angle), 0.5f * std::cos(angle), 0, 0};
     }
 }

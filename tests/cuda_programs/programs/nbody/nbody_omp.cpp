@@ -10,7 +10,8 @@ int main(int argc, char **argv) {
 
     const double begun = milliseconds();
     std::vector<float> px(n), py(n), pz(n), masses(n);              // coordinate by coordinate, for vectors
-    float *__restrict x = px.data(), *__restrict y = py.data(), *__restrict z = pz.data(), *__restrict m = masses.data();
+    float *__restrict x = px.data(), *__restrict y = py.data(), *__restrict z = pz.data();
+    float *__restrict m = masses.data();
     for (int i = 0; i < n; ++i) {
         x[i] = body[i].x;
         y[i] = body[i].y;

@@ -47,7 +47,8 @@ int main(int argc, char **argv) {
 #pragma omp for schedule(static)
             for (int i = 0; i < particles; ++i) {
                 const double wanted = (i + double(start)) / particles * cumulative[particles - 1];
-                const size_t k = std::lower_bound(cumulative.begin(), cumulative.end() - 1, wanted) - cumulative.begin();
+                const auto found = std::lower_bound(cumulative.begin(), cumulative.end() - 1, wanted);
+                const size_t k = found - cumulative.begin();
                 new_x[i] = x[k];
                 new_y[i] = y[k];
             }

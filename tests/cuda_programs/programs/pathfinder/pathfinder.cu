@@ -14,7 +14,8 @@ __global__ void rows_down(const int *wall, const int *from, int *to, int columns
     __syncthreads();
     for (int k = 0; k < rows; ++k) {
         if (inside && t > k && t < THREADS - 1 - k)
-            next[t] = wall[size_t(first_row + k) * columns + j] + min(previous[t], min(previous[left], previous[right]));
+            next[t] = wall[size_t(first_row + k) * columns + j] +
+                      min(previous[t], min(previous[left], previous[right]));
         __syncthreads();
         if (inside && t > k && t < THREADS - 1 - k) previous[t] = next[t];
         __syncthreads();

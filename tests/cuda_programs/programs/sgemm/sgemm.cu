@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     const Arguments arguments(argc, argv);
     const int m = arguments.number(0, 200), n = arguments.number(1, 200), k = arguments.number(2, 200);
     std::vector<float> a(size_t(m) * k), b(size_t(k) * n), c(size_t(m) * n), library(c.size()), own(c.size());
-    make_inputs(m, n, k, arguments.number(3, 1), a, b, c);
+    make_inputs(arguments.number(3, 1), a, b, c);
 
     const double begun = milliseconds();
     float *device_a, *device_b, *device_c, *device_d;
@@ -73,8 +73,8 @@ int main(int argc, char **argv) {
     const double kernel_begun = milliseconds();
     CUBLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &ALPHA, device_b, n, device_a, k, &BETA,
                              device_c, n));
-    multiply<<<dim3((n + TILE - 1) / TILE, (m + TILE - 1) / TILE), dim3(SIDE, SIDE)>>>(device_a, device_b, device_d, m, n,
-                                                                                       k, ALPHA, BETA);
+    const dim3 grid((n + TILE - 1) / TILE, (m + TILE - 1) / TILE), block(SIDE, SIDE);
+    multiply<<<grid, block>>>(device_a, device_b, device_d, m, n, k, ALPHA, BETA);
     CUDA_CHECK(cudaGetLastError());
     CUDA_CHECK(cudaDeviceSynchronize());
     const double kernel_ms = milliseconds() - kernel_begun;

@@ -5,11 +5,10 @@
 constexpr float ALPHA = 1.5f, BETA = 0.5f;
 
 // Row by row: A is m x k, B is k x n, C is m x n.
-inline void make_inputs(int m, int n, int k, long seed, std::vector<float> &a, std::vector<float> &b, std::vector<float> &c) {
+inline void make_inputs(long seed, std::vector<float> &a, std::vector<float> &b, std::vector<float> &c) {
     for (size_t i = 0; i < a.size(); ++i) a[i] = random_float(seed, i) - 0.5f;
     for (size_t i = 0; i < b.size(); ++i) b[i] = random_float(seed + 1, i) - 0.5f;
     for (size_t i = 0; i < c.size(); ++i) c[i] = random_float(seed + 2, i);
-    (void)m, (void)n, (void)k;
 }
 
 inline void finish(int m, int n, int k, const std::vector<float> &a, const std::vector<float> &b,

@@ -1,4 +1,4 @@
-// sgemm M N K SEED [--check]: by hand both times: panels of B packed for the cache, a few rows by two vectors in registers.
+// sgemm M N K SEED [--check]: by hand both times: packed panels for the cache, rows by vectors in registers.
 #include "sgemm.h"
 
 constexpr int ROWS = 6, COLUMNS = 16, DEPTH = 256, PANEL = 96;      // a panel of A is PANEL x DEPTH
@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     const Arguments arguments(argc, argv);
     const int m = arguments.number(0, 200), n = arguments.number(1, 200), k = arguments.number(2, 200);
     std::vector<float> a(size_t(m) * k), b(size_t(k) * n), c(size_t(m) * n);
-    make_inputs(m, n, k, arguments.number(3, 1), a, b, c);
+    make_inputs(arguments.number(3, 1), a, b, c);
 
     const double begun = milliseconds();
     std::vector<float> once = c, again = c;

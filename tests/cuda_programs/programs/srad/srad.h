@@ -41,8 +41,9 @@ inline std::vector<float> reference(std::vector<float> image, int rows, int colu
         for (int i = 0; i < rows; ++i)
             for (int j = 0; j < columns; ++j) {
                 const float v = image[at(i, j)], here = c[at(i, j)];
-                const float divergence = here * (image[at(i - 1, j)] - v) + c[at(i + 1, j)] * (image[at(i + 1, j)] - v) +
-                                         here * (image[at(i, j - 1)] - v) + c[at(i, j + 1)] * (image[at(i, j + 1)] - v);
+                const float divergence =
+                    here * (image[at(i - 1, j)] - v) + c[at(i + 1, j)] * (image[at(i + 1, j)] - v) +
+                    here * (image[at(i, j - 1)] - v) + c[at(i, j + 1)] * (image[at(i, j + 1)] - v);
                 next[at(i, j)] = v + 0.25f * lambda * divergence;
             }
         image.swap(next);

@@ -1,4 +1,4 @@
-// Facility location by local search: is it a gain to open a centre at a point, move who is nearer, close who loses most?
+// Facility location by local search: is it a gain to open a centre at a point, move who is nearer, close others?
 #pragma once
 #include "../common.h"
 

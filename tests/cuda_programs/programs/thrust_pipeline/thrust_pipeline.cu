@@ -65,7 +65,8 @@ int main(int argc, char **argv) {
         thrust::fill(device_mass.begin(), device_mass.end(), 0.0f);
         thrust::scatter(sums.begin(), ends.second, occupied.begin(), device_mass.begin());
         const float limit = 2.0f * particles / cells;
-        s.dense = int(thrust::copy_if(device_mass.begin(), device_mass.end(), dense.begin(), Above{limit}) - dense.begin());
+        const auto dense_end = thrust::copy_if(device_mass.begin(), device_mass.end(), dense.begin(), Above{limit});
+        s.dense = int(dense_end - dense.begin());
         s.heaviest = *thrust::max_element(device_mass.begin(), device_mass.end());
         const auto all = thrust::make_zip_iterator(thrust::make_tuple(dx.begin(), dy.begin(), dm.begin()));
         s.energy = thrust::transform_reduce(all, all + particles, Energy(), 0.0, thrust::plus<double>());

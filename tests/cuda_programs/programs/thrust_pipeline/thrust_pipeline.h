@@ -4,7 +4,8 @@
 
 struct Summary { double energy; int occupied, dense; float heaviest; };
 
-inline void make_inputs(int particles, long seed, std::vector<float> &x, std::vector<float> &y, std::vector<float> &mass) {
+inline void make_inputs(int particles, long seed, std::vector<float> &x, std::vector<float> &y,
+                        std::vector<float> &mass) {
     for (int i = 0; i < particles; ++i) {
         const float r = random_float(seed, i);
         x[i] = r * r;
@@ -20,8 +21,8 @@ HOST_DEVICE inline int cell_of(float x, float y, int side) {
     return j * side + i;
 }
 
-inline void reference(const std::vector<float> &x, const std::vector<float> &y, const std::vector<float> &mass, int side,
-                      std::vector<int> &starts, std::vector<float> &cell_mass) {
+inline void reference(const std::vector<float> &x, const std::vector<float> &y, const std::vector<float> &mass,
+                      int side, std::vector<int> &starts, std::vector<float> &cell_mass) {
     std::vector<int> counts(side * side);
     std::vector<double> sums(side * side);
     for (size_t i = 0; i < x.size(); ++i) {

@@ -1,4 +1,4 @@
-// thrust_pipeline PARTICLES SIDE TIMES SEED [--check]: a stable counting sort by cells, each thread its part, then loops.
+// thrust_pipeline PARTICLES SIDE TIMES SEED [--check]: a stable counting sort by cells, each thread its part; loops.
 #include <omp.h>
 
 #include "thrust_pipeline.h"

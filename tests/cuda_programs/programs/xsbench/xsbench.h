@@ -33,7 +33,8 @@ struct Data {
 
 // Materials by how often neutrons are in them.
 HOST_DEVICE inline int material_of(double u) {
-    const double share[MATERIALS] = {0.140, 0.052, 0.275, 0.134, 0.154, 0.064, 0.066, 0.055, 0.008, 0.015, 0.025, 0.013};
+    const double share[MATERIALS] = {0.140, 0.052, 0.275, 0.134, 0.154, 0.064,
+                                     0.066, 0.055, 0.008, 0.015, 0.025, 0.013};
     double sum = 0;
     for (int m = 0; m < MATERIALS - 1; ++m) {
         sum += share[m];

@@ -1,0 +1,140 @@
+"""Whole CUDA programs built by `reactant nvcc`, against the OpenMP versions of the same author by the same clang.
+
+    python benchmarks/cuda_programs.py [--only NAME ...] [--repeats N] [--threads 2 1] [--small] [--omp-flags=FLAGS]
+                                       [--json FILE]
+
+Each program runs in a process of its own, both versions in turn; medians of what they say of themselves: `kernel` is
+from the first launch (of OpenMP: loop) to the last one's end, `total` from before the first allocation on the device to
+after results are back, without the making of inputs. `start`: of the CUDA version's process, all that is not in its
+total, at test size (inputs and printing are in it). `compile`: seconds from sources to executables, without caches.
+Ratios above 1 mean that the CUDA version is the faster one (of compile times: the slower one). Results have to agree.
+
+OpenMP versions are compiled with -O3 -march=native -fopenmp and `building.OMP_FLAGS`; `--omp-flags` replaces these.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from reactant.demos.measure import geometric_mean  # noqa: E402
+from tests.cuda_programs import building  # noqa: E402
+from tests.cuda_programs.building import PROGRAMS, Program  # noqa: E402
+
+WARM_UP = "hotspot"
+"""Built once before anything is timed: the first use of a compiler or runtime builds its libraries."""
+
+
+def built(program: Program, folder: Path) -> tuple[dict[str, Path], dict[str, float]]:
+    """Both executables and the seconds their compilation took; a new macro keeps caches from answering."""
+    fresh = [f"-DBENCHMARK_{os.urandom(6).hex()}"]
+    targets = {"cuda": folder / f"{program.name}_cuda", "omp": folder / f"{program.name}_omp"}
+    return targets, {"cuda": building.build_cuda(program, targets["cuda"], fresh),
+                     "omp": building.build_omp(program, targets["omp"], fresh)}
+
+
+def measure(program: Program, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """One program's figures: milliseconds, and seconds of compilation."""
+    targets, compile_seconds = built(program, folder)
+    arguments = program.test if options.small else program.benchmark
+    row: dict[str, Any] = {"program": program.name, "compile": compile_seconds}
+    row["compile_ratio"] = compile_seconds["cuda"] / compile_seconds["omp"]
+    small = [building.run(targets["cuda"], program.test) for _ in range(5)]
+    row["start"] = min(each.wall_ms - each.total_ms for each in small)
+    for threads in options.threads:
+        runs: dict[str, list[building.Outcome]] = {version: [] for version in targets}
+        for _ in range(options.repeats):
+            for version, executable in targets.items():
+                runs[version].append(building.run(executable, arguments, threads))
+        differs = max(building.difference(a.results, b.results) for a, b in zip(runs["cuda"], runs["omp"], strict=True))
+        if differs > program.tolerance:
+            raise AssertionError(f"differs by {differs:.3g}, at most {program.tolerance:.3g}")
+        figures: dict[str, Any] = {"difference": differs}
+        for what in ("kernel_ms", "total_ms"):
+            for version, outcomes in runs.items():
+                figures[f"{version}_{what}"] = statistics.median(getattr(o, what) for o in outcomes)
+            figures[f"{what[:-3]}_ratio"] = figures[f"omp_{what}"] / figures[f"cuda_{what}"]
+        row[f"threads_{threads}"] = figures
+    return row
+
+
+def means(rows: list[dict[str, Any]], threads: list[int]) -> dict[str, float]:
+    """Geometric means of all ratios."""
+    found = {f"{what}_{t}": geometric_mean(row[f"threads_{t}"][f"{what}_ratio"] for row in rows)
+             for t in threads for what in ("kernel", "total")}
+    return found | {"compile": geometric_mean(row["compile_ratio"] for row in rows)}
+
+
+def show(rows: list[dict[str, Any]], failures: dict[str, str], threads: list[int], console: Console) -> None:
+    table = Table(title="milliseconds of the CUDA and OpenMP versions, and how many times faster the CUDA version is")
+    table.add_column("program")
+    for t in threads:
+        for heading in ("kernel", "OpenMP", "ratio", "total", "OpenMP", "ratio"):
+            table.add_column(f"{heading}\n{t} CPU", justify="right")
+    for heading in ("start\nms", "compile\ns", "OpenMP\ns", "ratio"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        cells = []
+        for t in threads:
+            f = row[f"threads_{t}"]
+            cells += [f"{f['cuda_kernel_ms']:.1f}", f"{f['omp_kernel_ms']:.1f}", f"{f['kernel_ratio']:.2f}",
+                      f"{f['cuda_total_ms']:.1f}", f"{f['omp_total_ms']:.1f}", f"{f['total_ratio']:.2f}"]
+        table.add_row(row["program"], *cells, f"{row['start']:.1f}", f"{row['compile']['cuda']:.1f}",
+                      f"{row['compile']['omp']:.1f}", f"{row['compile_ratio']:.2f}")
+    if rows:
+        all_means = means(rows, threads)
+        table.add_section()
+        cells = [c for t in threads for c in ("", "", f"{all_means[f'kernel_{t}']:.2f}", "", "",
+                                              f"{all_means[f'total_{t}']:.2f}")]
+        table.add_row("geometric mean", *cells, "", "", "", f"{all_means['compile']:.2f}")
+    console.print(table)
+    for name, error in failures.items():
+        console.print(f"{name} failed: {error}", markup=False)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="NAME",
+                        help=", ".join(PROGRAMS))
+    parser.add_argument("--repeats", type=int, default=5, help="rounds of interleaved runs (default 5)")
+    parser.add_argument("--threads", type=int, nargs="+", default=[2, 1], help="CPU threads (default 2 and 1)")
+    parser.add_argument("--small", action="store_true", help="test sizes: checks that everything still runs")
+    parser.add_argument("--omp-flags", help="flags of the OpenMP versions beside -O3 -march=native -fopenmp")
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    options = parser.parse_args(arguments)
+    if options.omp_flags is not None:
+        building.OMP_FLAGS = tuple(options.omp_flags.split())
+    console = Console() if sys.stdout.isatty() else Console(width=160)
+    rows: list[dict[str, Any]] = []
+    failures: dict[str, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            built(PROGRAMS[WARM_UP], Path(folder))
+        except Exception as error:   # its own row will say so
+            console.print(f"{WARM_UP}: {type(error).__name__}", markup=False)
+        for name in options.only:
+            with console.status(name):
+                try:
+                    rows.append(measure(PROGRAMS[name], Path(folder), options))
+                except Exception as error:  # one program's failure must not hide the others' figures
+                    failures[name] = f"{type(error).__name__}: {str(error)[-800:]}"
+    show(rows, failures, options.threads, console)
+    if options.json:
+        figures = {"programs": rows, "geometric_means": means(rows, options.threads) if rows else {},
+                   "failures": failures, "omp_flags": building.OMP_FLAGS}
+        options.json.write_text(json.dumps(figures, indent=1))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
