@@ -113,9 +113,10 @@ def build_omp(program: Program, target: Path, more: Sequence[str] = ()) -> float
 
 
 # ---- running ----
-def run(executable: Path, arguments: Sequence[object], threads: int | None = None, timeout: float = 300) -> Outcome:
-    """Runs a version, on a number of CPU threads."""
-    environment = dict(os.environ)
+def run(executable: Path, arguments: Sequence[object], threads: int | None = None, timeout: float = 300,
+        clock: str = "wall") -> Outcome:
+    """Runs a version, on a number of CPU threads; its times are of the wall, or CPU time of all its threads ("cpu")."""
+    environment = dict(os.environ, PROGRAMS_CLOCK=clock)
     if threads:
         environment |= {"OMP_NUM_THREADS": str(threads), "REACTANT_CUDA_THREADS": str(threads)}
     begun = time.perf_counter()

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #ifdef __CUDACC__
@@ -43,8 +44,14 @@ HOST_DEVICE inline float random_float(uint64_t seed, uint64_t index) {   // [0, 
     return (random_bits(seed, index) >> 40) * (1.0f / 16777216.0f);
 }
 
-// ---- time ----
+// ---- time: of the wall, or with PROGRAMS_CLOCK=cpu that of all the process's threads (busy machines change it less) ----
 inline double milliseconds() {
+    static const bool cpu = std::getenv("PROGRAMS_CLOCK") && !std::strcmp(std::getenv("PROGRAMS_CLOCK"), "cpu");
+    if (cpu) {
+        timespec now;
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        return now.tv_sec * 1e3 + now.tv_nsec * 1e-6;
+    }
     using namespace std::chrono;
     return duration<double, std::milli>(steady_clock::now().time_since_epoch()).count();
 }
