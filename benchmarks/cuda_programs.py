@@ -66,7 +66,8 @@ def measure(program: Program, folder: Path, options: argparse.Namespace) -> dict
         runs: dict[str, list[building.Outcome]] = {version: [] for version in targets}
         for _ in range(options.repeats):
             for version, executable in targets.items():
-                runs[version].append(building.run(executable, arguments, threads, clock=options.clock))
+                outcome = building.run(executable, arguments, threads, clock=options.clock)
+                runs[version].append(outcome)
         differs = max(building.difference(a.results, b.results) for a, b in zip(runs["cuda"], runs["omp"], strict=True))
         if differs > program.tolerance:
             raise AssertionError(f"differs by {differs:.3g}, at most {program.tolerance:.3g}")
@@ -120,7 +121,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=5, help="rounds of interleaved runs (default 5)")
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 1], help="CPU threads (default 2 and 1)")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
-                        help="cpu: CPU time of all threads, for busy machines (kernels timed by events stay on the wall)")
+                        help="cpu: of all threads, for busy machines (kernels timed by events stay on the wall)")
     parser.add_argument("--small", action="store_true", help="test sizes: checks that everything still runs")
     parser.add_argument("--omp-flags", help="flags of the OpenMP versions beside -O3 -march=native -fopenmp")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")

@@ -44,7 +44,7 @@ HOST_DEVICE inline float random_float(uint64_t seed, uint64_t index) {   // [0, 
     return (random_bits(seed, index) >> 40) * (1.0f / 16777216.0f);
 }
 
-// ---- time: of the wall, or with PROGRAMS_CLOCK=cpu that of all the process's threads (busy machines change it less) ----
+// ---- time: of the wall; with PROGRAMS_CLOCK=cpu, of all the process's threads (busy machines change it less) ----
 inline double milliseconds() {
     static const bool cpu = std::getenv("PROGRAMS_CLOCK") && !std::strcmp(std::getenv("PROGRAMS_CLOCK"), "cpu");
     if (cpu) {

@@ -1,4 +1,4 @@
-// pathfinder COLUMNS ROWS SEED [--check]: a block goes several rows down in shared memory; its borders are done twice.
+// pathfinder COLUMNS ROWS TIMES SEED [--check]: a block goes several rows down in shared memory, its borders twice.
 #include "pathfinder.h"
 #include "../cuda_check.h"
 
@@ -25,9 +25,9 @@ __global__ void rows_down(const int *wall, const int *from, int *to, int columns
 
 int main(int argc, char **argv) {
     const Arguments arguments(argc, argv);
-    const int columns = arguments.number(0, 20000), rows = arguments.number(1, 100);
+    const int columns = arguments.number(0, 20000), rows = arguments.number(1, 100), times = arguments.number(2, 1);
     std::vector<int> wall(size_t(columns) * rows), cost(columns);
-    make_inputs(columns, rows, arguments.number(2, 1), wall);
+    make_inputs(arguments.number(3, 1), wall);
 
     const double begun = milliseconds();
     int *device_wall, *from, *to;
@@ -37,9 +37,9 @@ int main(int argc, char **argv) {
     CUDA_CHECK(cudaMemcpy(device_wall, wall.data(), wall.size() * sizeof(int), cudaMemcpyHostToDevice));
     CUDA_CHECK(cudaMemcpy(from, device_wall, columns * sizeof(int), cudaMemcpyDeviceToDevice));
     const double kernel_begun = milliseconds();
-    for (int r = 1; r < rows; r += HEIGHT) {
-        rows_down<<<(columns + INSIDE - 1) / INSIDE, THREADS>>>(device_wall, from, to, columns, r,
-                                                                std::min(HEIGHT, rows - r));
+    for (int r = 1, count; r < rows * times; r += count) {
+        count = std::min(HEIGHT, rows - r % rows);
+        rows_down<<<(columns + INSIDE - 1) / INSIDE, THREADS>>>(device_wall, from, to, columns, r % rows, count);
         std::swap(from, to);
     }
     CUDA_CHECK(cudaGetLastError());
@@ -54,5 +54,5 @@ int main(int argc, char **argv) {
     result("cheapest", *std::min_element(cost.begin(), cost.end()));
     results("cost", cost);
     print_times(kernel_ms, total_ms);
-    if (arguments.check) expect_close("cost", cost, reference(wall, columns, rows), 0);
+    if (arguments.check) expect_close("cost", cost, reference(wall, columns, rows, times), 0);
 }

@@ -1,4 +1,4 @@
-// pathfinder COLUMNS ROWS SEED [--check]: row by row, columns shared out and in vectors; one team of threads.
+// pathfinder COLUMNS ROWS TIMES SEED [--check]: row by row, columns shared out and in vectors; one team of threads.
 #include "pathfinder.h"
 
 constexpr int STRIP = 4096;
@@ -13,17 +13,17 @@ static void row_down(const int *__restrict row, const int *__restrict from, int 
 
 int main(int argc, char **argv) {
     const Arguments arguments(argc, argv);
-    const int columns = arguments.number(0, 20000), rows = arguments.number(1, 100);
+    const int columns = arguments.number(0, 20000), rows = arguments.number(1, 100), times = arguments.number(2, 1);
     std::vector<int> wall(size_t(columns) * rows);
-    make_inputs(columns, rows, arguments.number(2, 1), wall);
+    make_inputs(arguments.number(3, 1), wall);
 
     const double begun = milliseconds();
     std::vector<int> cost(wall.begin(), wall.begin() + columns), other(columns);
 #pragma omp parallel
     {
         int *from = cost.data(), *to = other.data();
-        for (int r = 1; r < rows; ++r) {
-            const int *__restrict row = &wall[size_t(r) * columns];
+        for (int r = 1; r < rows * times; ++r) {
+            const int *__restrict row = &wall[size_t(r % rows) * columns];
 #pragma omp single nowait
             {
                 to[0] = row[0] + std::min(from[0], from[std::min(1, columns - 1)]);
@@ -35,11 +35,11 @@ int main(int argc, char **argv) {
             std::swap(from, to);
         }
     }
-    if (rows % 2 == 0) cost.swap(other);
+    if (rows * times % 2 == 0) cost.swap(other);
     const double ended = milliseconds();
 
     result("cheapest", *std::min_element(cost.begin(), cost.end()));
     results("cost", cost);
     print_times(ended - begun, ended - begun);
-    if (arguments.check) expect_close("cost", cost, reference(wall, columns, rows), 0);
+    if (arguments.check) expect_close("cost", cost, reference(wall, columns, rows, times), 0);
 }
