@@ -6,8 +6,8 @@ inline std::vector<int> make_image(int width, int height, long seed) {
     std::vector<int> image(size_t(width) * height);
     for (int y = 0; y < height; ++y)
         for (int x = 0; x < width; ++x)
-            image[size_t(y) * width + x] = int(100 + 80 * std::sin(x * 0.03f) * std::cos(y * 0.021f) +
-                                               20 * random_float(seed, size_t(y) * width + x));
+            image[size_t(y) * width + x] = std::abs((3 * x + y) % 320 - 160) + std::abs((2 * y) % 128 - 64) / 2 +
+                                           int(random_bits(seed, size_t(y) * width + x) % 20);
     return image;
 }
 

@@ -4,11 +4,14 @@
 
 struct Cell { float v, m, h, n; };                   // potential (mV), gates
 
+// x / (1 - exp(-x)), also where x is small.
+HOST_DEVICE inline float slope(float x) { return fabsf(x) < 1e-3f ? 1 + x / 2 : x / (1 - expf(-x)); }
+
 HOST_DEVICE inline Cell rates(const Cell &c, float stimulus, float sodium) {
     const float v = c.v;
-    const float am = 0.1f * (v + 48) / (1 - expf(-(v + 48) / 15)), bm = 0.12f * (v + 8) / (expf((v + 8) / 5) - 1);
+    const float am = 1.5f * slope((v + 48) / 15), bm = 0.6f * slope(-(v + 8) / 5);
     const float ah = 0.17f * expf(-(v + 90) / 20), bh = 1 / (1 + expf(-(v + 42) / 10));
-    const float an = 0.0001f * (v + 50) / (1 - expf(-(v + 50) / 10)), bn = 0.002f * expf(-(v + 90) / 80);
+    const float an = 0.001f * slope((v + 50) / 10), bn = 0.002f * expf(-(v + 90) / 80);
     const float gk = 1.2f * expf(-(v + 90) / 50) + 0.015f * expf((v + 90) / 60) + 1.2f * c.n * c.n * c.n * c.n;
     const float gna = sodium * c.m * c.m * c.m * c.h + 0.14f;
     const float current = gna * (v - 40) + gk * (v + 100) + 0.075f * (v + 60);
