@@ -3,6 +3,20 @@
 
 constexpr int STRIP = 64;
 
+// One step of cells first ... last - 1.
+static void all_of(float *__restrict v, float *__restrict m, float *__restrict h, float *__restrict n,
+                   float *__restrict top, const float *strengths, const float *sodiums, int first, int last, int step) {
+#pragma omp simd
+    for (int i = first; i < last; ++i) {
+        const Cell c = runge_kutta({v[i], m[i], h[i], n[i]}, stimulus_at(step, strengths[i]), sodiums[i], STEP);
+        v[i] = c.v;
+        m[i] = c.m;
+        h[i] = c.h;
+        n[i] = c.n;
+        top[i] = c.v > top[i] ? c.v : top[i];
+    }
+}
+
 int main(int argc, char **argv) {
     const Arguments arguments(argc, argv);
     const int cells = arguments.number(0, 2048), steps = arguments.number(1, 400);
@@ -16,16 +30,7 @@ int main(int argc, char **argv) {
 #pragma omp parallel for schedule(static)
     for (int strip = 0; strip < cells; strip += STRIP) {
         const int last = std::min(strip + STRIP, cells);
-        for (int step = 0; step < steps; ++step)
-#pragma omp simd
-            for (int i = strip; i < last; ++i) {
-                const Cell c = runge_kutta({v[i], m[i], h[i], n[i]}, stimulus_at(step, strengths[i]), sodiums[i], STEP);
-                v[i] = c.v;
-                m[i] = c.m;
-                h[i] = c.h;
-                n[i] = c.n;
-                top[i] = std::max(top[i], c.v);
-            }
+        for (int step = 0; step < steps; ++step) all_of(v, m, h, n, top, strengths, sodiums, strip, last, step);
     }
     const double ended = milliseconds();
 
