@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-
 RELOCATABLE, X86_64 = 1, 62
 SYMBOLS, WITH_ADDENDS, EMPTY = 2, 4, 8
 UNWINDING = 0x70000001
