@@ -30,9 +30,8 @@ from reactant.cli import (
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
-_COMMANDS = {"calibrate": calibrate, "demo": demo, "opt": opt, "run": run, "profile": profile, "doctor": doctor,
-             "patterns": patterns, "errors": errors, "raise": raise_, "launch": launch, "info": info, "cache": cache,
-             "compile": compile, "nvcc": nvcc}
+_COMMANDS = {module.__name__.rpartition(".")[2].rstrip("_"): module for module in (
+    calibrate, demo, opt, run, profile, doctor, patterns, errors, raise_, launch, info, cache, compile, nvcc)}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -56,8 +55,7 @@ def _of_others(error: Exception) -> str | None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own); returns the exit status."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    rest: list[str] = []
+    given, rest = list(sys.argv[1:] if arguments is None else arguments), list[str]()
     scripts = hasattr(_COMMANDS.get(given[0]), "FOR_SCRIPTS") or nvcc.is_program(given) if given else False
     if scripts and "--" in given:               # a script's own arguments
         given, rest = given[:given.index("--")], given[given.index("--") + 1:]
