@@ -17,3 +17,17 @@ def test_indices_become_sums_of_a_base_and_a_step():
 
 def test_numbers_that_are_no_indices_stay():
     assert _with_steps("store i64 %w, ptr %x")[-2] == "%w = sext i32 %b to i64"
+
+
+def test_bits_of_thread_numbers_in_addresses_are_hidden_from_llvm():
+    """`findings/llvm_vectorizer_reads_masked_index_as_consecutive.sh`"""
+    made = Function("", "f", {"bb": ["%m = and i32 %r.tid.x, 3", "%k = and i32 %r.tid.x, 7", "%h = lshr i64 %n, 1",
+                                     "%i = sub i32 %a, %m", "%w = zext i32 %i to i64", "%j = add i64 %w, %h",
+                                     "%p = getelementptr i32, ptr %x, i64 %j", "%c = icmp eq i32 %k, 0"]})
+    with_steps(made, {"%r.tid.x", "%m", "%k", "%i", "%w", "%j", "%p", "%c"})
+    lines = made.blocks["bb"]
+    assert lines[:3] == ["%m.seen = and i32 %r.tid.x, 3",
+                         "%m.zero.32 = load i32, ptr @reactant_zero, align 4, !invariant.load !{}",
+                         "%m = xor i32 %m.seen, %m.zero.32"]
+    assert "%k = and i32 %r.tid.x, 7" in lines, "it decides only"
+    assert "%h = lshr i64 %n, 1" in lines, "it is the same for all threads"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from reactant.cuda_programs.device.text import Function, result_of, uses_of
+from reactant.cuda_programs.device.text import Function, opcode_of, result_of, uses_of
 
 BASE, LANE = "%tid.base", "%lane.64"
 """threadIdx.x of the group's first thread, and the number of a thread in its group: defined by who runs the code."""
@@ -22,6 +22,7 @@ _DEEPEST = 3
 def with_steps(function: Function, divergent: set[str]) -> None:
     """Rewrite a function's indices; `divergent`: values that differ between threads of a group."""
     Steps(function, divergent).run()
+    hide_bits(function, divergent)
 
 
 class Steps:
@@ -111,3 +112,57 @@ class Steps:
         self._made += 1
         made.append(f"%{self.prefix}.{self._made} = select i1 {condition}, i32 {left[0]}, i32 {right[0]}")
         return f"%{self.prefix}.{self._made}", left[1]
+
+
+# -- numbers that LLVM must not look through
+
+ZERO = "@reactant_zero"
+"""A variable of the runtime that is always 0, which LLVM does not know."""
+_BITS = re.compile(r"= (?:and|lshr|ashr|udiv|urem|sdiv|srem|xor) (?:(?:exact|disjoint) )*(i32|i64) ")
+_ARITHMETIC = {"add", "sub", "mul", "shl", "or", "sext", "zext", "trunc", "select",
+               "and", "lshr", "ashr", "udiv", "urem", "sdiv", "srem", "xor"}
+
+
+def hide_bits(function: Function, divergent: set[str]) -> None:
+    """Hide bits of thread numbers in addresses from LLVM, by an exclusive or with a 0 that it does not know.
+
+    Its loop vectoriser (22.1) takes addresses such as 2 t - (t & 3) for consecutive ones in vectors of eight, of which
+    only four follow each other: a wrong result, without a warning. What it cannot see through it reads one by one.
+    """
+    lines = {name: line for block in function.blocks.values() for line in block
+             if (name := result_of(line)) is not None}
+    hidden = {name for line in lines.values() if "= getelementptr " in line
+              for index in uses_of(line) for name in _bits_in(index, lines, divergent)}
+    for block in function.blocks.values():
+        at = 0
+        while at < len(block):
+            name = result_of(block[at])
+            if name in hidden:
+                width = _BITS.search(block[at])[1]          # type: ignore[index]
+                made = [f"{name}.seen {block[at].partition(' ')[2]}",
+                        f"{name}.zero.32 = load i32, ptr {ZERO}, align 4, !invariant.load !{{}}"]
+                zero = f"{name}.zero.32"
+                if width == "i64":
+                    zero = f"{name}.zero"
+                    made.append(f"{zero} = zext i32 {name}.zero.32 to i64")
+                made.append(f"{name} = xor {width} {name}.seen, {zero}")
+                divergent.add(f"{name}.seen")
+                block[at:at + 1] = made
+                at += len(made) - 1
+            at += 1
+
+
+def _bits_in(index: str, lines: dict[str, str], divergent: set[str]) -> set[str]:
+    """The values with bits of thread numbers that an index is made of."""
+    found, seen, todo = set[str](), {index}, [index]
+    while todo:
+        name = todo.pop()
+        line = lines.get(name, "")
+        if name not in divergent or not line or opcode_of(line) not in _ARITHMETIC:
+            continue
+        if _BITS.search(line):
+            found.add(name)
+        new = set(uses_of(line)) - seen
+        seen |= new
+        todo += new
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reactant.cuda_programs.device.affine import ZERO
 from reactant.cuda_programs.device.kernel import Parameter
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.retarget import PREFIX, Variable
@@ -75,6 +76,7 @@ def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Seq
     # llvmlite would put llvm.global_ctors into .ctors, which lld does not follow.
     text.append('@reactant.start = internal constant ptr @reactant.register, section ".init_array", align 8\n'
                 '@llvm.used = appending global [1 x ptr] [ptr @reactant.start], section "llvm.metadata"\n'
+                f"{ZERO} = external global i32\n"
                 "declare void @reactant_register_module(ptr)\n"
                 "define internal void @reactant.register() {\n  call void @reactant_register_module(ptr "
                 "@reactant.module)\n  ret void\n}\n")

@@ -91,6 +91,9 @@ typedef struct ReactantModule {
 /* Called by the constructors of device objects, before main and in any order. The tables stay where they are. */
 void reactant_register_module(const ReactantModule *module);
 
+/* Always 0, which compilers of device code do not know: it hides numbers from them (device/affine.py). */
+extern uint32_t reactant_zero;
+
 /* ---- device: memory ---- */
 
 /* Memory of the calling CPU thread, aligned to 64 bytes, not initialised, given back when the blocks function returns:

@@ -145,6 +145,8 @@ extern "C" {
 extern const int reactant_image;
 __attribute__((used)) const int *const reactant_image_used = &reactant_image;
 
+uint32_t reactant_zero = 0;
+
 void reactant_register_module(const ReactantModule *module) {
     if (module->version != REACTANT_ABI_VERSION) {
         fprintf(stderr, "reactant: an object was compiled by another version (%u, the runtime has %u): compile it again\n",
