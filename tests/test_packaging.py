@@ -76,6 +76,7 @@ def test_every_dependency_is_imported_somewhere(package):
 def test_every_import_is_declared():
     """At module level and inside functions; jaxlib comes with jax, whose version fixes its own."""
     declared = {re.match("[a-z_-]+", line)[0] for line in PROJECT["project"]["dependencies"]} | {"jaxlib", "reactant"}
+    declared |= {"typing_extensions"}           # for type checkers alone, which bring it
     extras = {"demos": {"skimage", "PIL"}, "cli": {"PIL"}, "exchange.py": {"tensorflow"},
               "notebooks.py": {"IPython"}, "kernels": {"numba"},
               "processes": {"orbax", "tensorstore"}}

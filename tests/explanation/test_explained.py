@@ -93,15 +93,15 @@ def test_it_says_why_the_cache_does_not_keep_a_program(tmp_path, monkeypatch):
     def moves(x, counts=[0]):       # noqa: B006 - what a trace changes
         counts[0] += 1
         return x * 2
-    x = np.ones(3)
+    x, said = np.ones(3), " ".join(["not in the compile", "cache"])      # the page shows lines of this function
     cases = [(lambda x: x * 2, ""), (prints, "print"), (moves, "changed"),
-             (reactant.grad(lambda x: x.sum()), ""), (reactant.grad(lambda x: moves(x).sum()), "changed"),
-             (jax.jit(lambda x: x * 2), ""), (jax.jit(lambda x: jax.debug.callback(len, x)), "callback")]
+             (reactant.grad(lambda x: x.sum()), ""), (reactant.grad(lambda x: prints(x).sum()), "print"),
+             (jax.jit(lambda x: x * 2), ""), (jax.jit(lambda x: jax.debug.callback(len, x)), "left to jax.jit")]
     assert [reactant.explain(function, x).not_kept for function, _ in cases[:2]] == ["", ""]      # it is off
     monkeypatch.setenv("REACTANT_CACHE", str(tmp_path))
     monkeypatch.setattr(foreign, "DECLARED", [])        # other tests declare rules of their own
     for function, why in cases:
         found = reactant.explain(function, x)
         assert (why in found.not_kept if why else not found.not_kept), found.not_kept
-        assert ("not in the compile cache: " in str(found)) == ("not in the compile cache" in found.html()) == bool(why)
+        assert all((said in shown) == bool(why) for shown in (str(found), found.html()))
     assert not list(tmp_path.iterdir())
