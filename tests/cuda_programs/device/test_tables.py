@@ -33,7 +33,7 @@ def test_a_struct_by_address_keeps_its_alignment():
 
 def test_llvm_reads_kernels_variables_and_names():
     entries = [Entry('scale"<float>', "blocks.1", [parameter("ptr")], GRID_BARRIER, 256, 48, 7), Entry("k2", "b2", [])]
-    variables = [(Variable(f"{PREFIX}weights", "[3 x float]", True, 4), CONSTANT)]
+    variables = [(Variable(f"{PREFIX}weights", "[3 x float]", 4), CONSTANT)]
     text = tables(Layout(""), "folder/a.cu", entries, variables)
     given = f'declare void @blocks.1()\ndeclare void @b2()\n@"{PREFIX}weights" = global [3 x float] zeroinitializer\n'
     module = llvm.parse_assembly(given + text)

@@ -1,32 +1,8 @@
 from reactant.cuda_programs.device.kernel import kernel
 from reactant.cuda_programs.device.uniformity import uniformity
-
-TEXT = """define void @k(ptr noundef %x, i32 noundef %n) {
-bb:
-  %t = call i32 @nvvm.read.ptx.sreg.tid.x()
-  %i = zext nneg i32 %t to i64
-  %p = getelementptr float, ptr %x, i64 %i
-  %v = load float, ptr %p
-  br label %loop
-loop:
-  %j = phi i32 [ 0, %bb ], [ %k, %loop ]
-  call void @reactant.barrier.block()
-  store float %v, ptr %p
-  %k = add i32 %j, 1
-  %c = icmp slt i32 %k, %n
-  br i1 %c, label %loop, label %end
-end:
-  %d = icmp slt i32 %t, %n
-  br i1 %d, label %yes, label %no
-yes:
-  store float 1.0, ptr %p
-  br label %no
-no:
-  ret void
-}
-"""
+from tests.cuda_programs.device.kernel_texts import LOOP
 
 
 def test_branches_are_stepped_checked_or_tried():
-    found = uniformity(kernel(TEXT).function, set(), set())
+    found = uniformity(kernel(LOOP).function, set(), set())
     assert found.stepped == ["loop", "end"] and found.probed == {"end"} and not found.checked

@@ -31,12 +31,10 @@ class Steps:
     def __init__(self, function: Function, divergent: set[str], prefix: str = "step") -> None:
         self.prefix = prefix
         self.function, self.divergent = function, divergent
-        self.lines: dict[str, str] = {}
+        self.lines = function.definitions()
         self.users: dict[str, list[str]] = {}
         for block in function.blocks.values():
             for line in block:
-                if (name := result_of(line)) is not None:
-                    self.lines[name] = line
                 for used in uses_of(line):
                     self.users.setdefault(used, []).append(line)
         self._made = 0
@@ -129,8 +127,7 @@ def hide_bits(function: Function, divergent: set[str]) -> None:
     Its loop vectoriser (22.1) takes addresses such as 2 t - (t & 3) for consecutive ones in vectors of eight, of which
     only four follow each other: a wrong result, without a warning. What it cannot see through it reads one by one.
     """
-    lines = {name: line for block in function.blocks.values() for line in block
-             if (name := result_of(line)) is not None}
+    lines = function.definitions()
     hidden = {name for line in lines.values() if "= getelementptr " in line
               for index in uses_of(line) for name in _bits_in(index, lines, divergent)}
     for block in function.blocks.values():

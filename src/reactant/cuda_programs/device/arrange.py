@@ -22,9 +22,8 @@ from reactant.cuda_programs.device import (
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
 from reactant.cuda_programs.device.interior import agreement as agreed
 from reactant.cuda_programs.device.interior import interior
-from reactant.cuda_programs.device.kernel import Kernel, kernel, register_name, register_parameters, with_addresses
+from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.library import REGISTERS
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
 from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
@@ -89,8 +88,8 @@ class Arranger:
         self.made: list[str] = []
         self.current = False
         self.notes: list[str] = []
-        self._numbers = [int(n) for n in re.findall(r"^!(\d+) = ", module.rest, re.MULTILINE)]
-        self.next_note = max(self._numbers, default=-1) + 1
+        numbers = [int(n) for n in re.findall(r"^!(\d+) = ", module.rest, re.MULTILINE)]
+        self.next_note = max(numbers, default=-1) + 1
 
     def note(self, text: str) -> str:
         """A metadata node; SELF in the text is its own name."""
@@ -108,11 +107,11 @@ class Arranger:
         next(iter(made.function.blocks.values()))[:0] = hoisted
         if shared.addresses:
             volatile.in_step(made.function, set(shared.addresses.values()))
-        alone = copy.deepcopy(made)
-        if not cuts.has_cuts(made):
-            self.copied(made)
-            original = copy.deepcopy(made)
-            cut = cuts.pieces(made)
+        alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
+        self.copied(made)
+        original = copy.deepcopy(made)
+        cut = cuts.pieces(made)
+        if alone is not None:
             if cut.cuts:
                 return self.stepped(made, shared, cut, self.body(alone, shared)[0], original)
             wide = copy.deepcopy(alone)
@@ -124,9 +123,6 @@ class Arranger:
                 self.made.append(blocks.independent(wide, body, shared.setup, "", None))
             self.entry(made, shared)
             return None
-        self.copied(made)
-        original = copy.deepcopy(made)
-        cut = cuts.pieces(made)
         if any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts):
             return self.together(made, shared, cut)
         return self.stepped(made, shared, cut, None, original)
@@ -159,16 +155,15 @@ class Arranger:
                                          if c.meeting and c.meeting.result}
 
     def together(self, made: Kernel, shared: Shared, cut: cuts.Pieces) -> None:
-        """A kernel whose threads meet, run by the runtime."""
+        """A kernel whose grid meets, run by the runtime."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        grid = any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts)
         self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made)))
-        self.made.append(together.blocks_function(made, memory, grid))
-        self.entry(made, shared, tables.GRID_BARRIER * grid)
+        self.made.append(together.blocks_function(made, memory))
+        self.entry(made, shared, tables.GRID_BARRIER)
 
     def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: str | None,
-                original: Kernel | None) -> None:
+                original: Kernel) -> None:
         """A kernel that groups of threads run in step."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
@@ -181,7 +176,7 @@ class Arranger:
         group = Group(made, cut, types, shared.parameters, size, notes, self.layout)
         arrays = [size for _, size in memory.arrays]
         kept = current.kept() if keeps else []
-        agreement = self.inside(original, cut, shared, size, notes, arrays, kept) if original else ""
+        agreement = self.inside(original, cut, shared, size, notes, arrays, kept)
         self.made += [group.lane(arrays, kept), group.group(arrays, "noinline cold optsize " if agreement else ""),
                       stepped.apart_function(group, memory),
                       stepped.blocks_function(group, memory, thread, self.loop, agreement)]
@@ -200,9 +195,7 @@ class Arranger:
             return ""
         marked(other.function, self.group)
         group = Group(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
-        registers = [f"{REGISTERS[r]} noundef {register_name(r)}" for r in REGISTERS
-                     if not r.endswith("tid.x") or r.endswith("ntid.x")]
-        parameters = [*(p.text for p in made.parameters), *registers, f"i32 noundef {affine.BASE}"]
+        parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
         name = f"{made.name}.is.inside"
         self.made += [group.lane(arrays, kept), group.group(arrays),
                       agreed(version, quoted(name), parameters, size)]

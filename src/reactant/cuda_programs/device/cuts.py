@@ -69,8 +69,7 @@ def pieces(made: Kernel) -> Pieces:
     _step(function, cuts, known)
     live = _live_at_starts(function, {c.before: [v for _, v in c.meeting.operands.values() if v[0] == "%"]
                                       for c in cuts if c.meeting})
-    lines_of = {name: line for lines in function.blocks.values() for line in lines
-                if (name := result_of(line)) is not None}
+    lines_of = function.definitions()
     parameters = {p.name for p in made.parameters}
     read_only = {p.name for p in made.parameters if p.by_address and "readonly" in p.text}
     kept: dict[str, None] = {}

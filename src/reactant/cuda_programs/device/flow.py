@@ -6,20 +6,26 @@ from reactant.cuda_programs.device.text import Function, opcode_of, successors
 EXIT = "<exit>"
 
 
+def after(function: Function) -> dict[str, list[str]]:
+    """Where blocks lead to. One that ends without a terminator (before a cut) leads to the next one."""
+    labels, found = list(function.blocks), {}
+    for number, (label, lines) in enumerate(function.blocks.items()):
+        opcode = opcode_of(lines[-1]) if lines else ""
+        if opcode in ("br", "switch", "indirectbr"):
+            found[label] = list(dict.fromkeys(successors(lines[-1])))
+        elif opcode in ("ret", "unreachable"):
+            found[label] = [EXIT]
+        else:
+            found[label] = [labels[number + 1]]
+    return found
+
+
 class Flow:
-    """Blocks as a graph. A block that ends without a terminator (before a cut) leads to the next one."""
+    """Blocks as a graph."""
 
     def __init__(self, function: Function) -> None:
         labels = list(function.blocks)
-        self.after: dict[str, list[str]] = {}
-        for number, (label, lines) in enumerate(function.blocks.items()):
-            opcode = opcode_of(lines[-1]) if lines else ""
-            if opcode in ("br", "switch", "indirectbr"):
-                self.after[label] = list(dict.fromkeys(successors(lines[-1])))
-            elif opcode in ("ret", "unreachable"):
-                self.after[label] = [EXIT]
-            else:
-                self.after[label] = [labels[number + 1]]
+        self.after = after(function)
         self.labels = labels
         self._bits = {label: 1 << number for number, label in enumerate([*labels, EXIT])}
         self._after_all = self._post_dominators()

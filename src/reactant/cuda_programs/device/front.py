@@ -28,8 +28,7 @@ def command(source: str | os.PathLike, options: Sequence[str] = (), *, contract:
     `options` are the program's own: -I, -D, -std, -include and the like.
     """
     standard = [] if any(o.startswith(("-std=", "--std")) for o in options) else ["-std=gnu++17"]
-    program = PROGRAM_HEADERS / "reactant_program.h"
-    first = [f"-I{PROGRAM_HEADERS}", "-include", str(program)] if program.exists() else ["-include", "reactant_cuda.h"]
+    first = [f"-I{PROGRAM_HEADERS}", "-include", str(PROGRAM_HEADERS / "reactant_program.h")]
     found = clang.system_headers(compiler, True) if system is None else system
     return [*clang.command(compiler), *LANGUAGE, *found, f"-I{clang.HEADERS}", *first, *SHAPE,
             f"-ffp-contract={'fast' if contract else 'off'}", *standard, *options,

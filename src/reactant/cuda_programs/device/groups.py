@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from reactant.cuda_programs.device import warps
 from reactant.cuda_programs.device.affine import LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
-from reactant.cuda_programs.device.flow import EXIT, Flow
-from reactant.cuda_programs.device.kernel import Kernel, register_name
+from reactant.cuda_programs.device.flow import EXIT, after
+from reactant.cuda_programs.device.kernel import Kernel, group_registers
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.library import REGISTERS
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.narrow import narrowed
-from reactant.cuda_programs.device.steps import PLACES, Step
+from reactant.cuda_programs.device.steps import EXCHANGE, PLACES, Step
 from reactant.cuda_programs.device.text import Function, quoted
 from reactant.cuda_programs.device.uniformity import local_pointers
 from reactant.cuda_programs.device.writer import Writer
@@ -28,7 +27,6 @@ APART = -2
 """The state of a group whose threads go on one by one."""
 GROUP, WARP = 16, 32
 """Threads of a group, in kernels without and with operations of warps."""
-EXCHANGE = {**PLACES, "answer": ("i64", 8)}
 
 
 class LaneStep(Step):
@@ -108,17 +106,16 @@ class Group:
         self.access, self.loop, self.plain = notes
         self.step = LaneStep(cut, types, f", !llvm.access.group {self.access}")
         self.shared = shared
-        self.flow = Flow(cut.function)
+        self.after = after(cut.function)
         self.own, self.uniform = self.step.own, self.step.uniform
         self.meets = any(c.meeting for c in cut.cuts)
 
     # -- one thread
 
     def _lane_parameters(self) -> list[str]:
-        registers = [r for r in REGISTERS if not r.endswith("tid.x") or r.endswith("ntid.x")]
         found = ["i32 noundef %state", f"i64 noundef range(i64 0, {self.size}) %index",
                  "i32 noundef range(i32 0, 1024) %tid.base", *(p.text for p in self.made.parameters),
-                 *(f"{REGISTERS[r]} noundef {register_name(r)}" for r in registers), *self.shared,
+                 *group_registers("noundef "), *self.shared,
                  *(f"ptr noalias noundef %keep.{k}" for k in range(len(self.own))),
                  *(f"ptr noundef %array.{k}" for k in range(len(self.cut.arrays))),
                  *(f"{self.types[n]} %in.{k}" for k, n in enumerate(self.uniform))]
@@ -167,7 +164,7 @@ class Group:
                 places.add(label)
                 checked |= label in self.cut.uniform.checked or label in self.cut.uniform.probed
                 continue
-            for target in self.flow.after[label]:
+            for target in self.after[label]:
                 if target == EXIT:
                     if self.cut.function.blocks[label][-1].startswith("ret"):
                         found.add(-1)
@@ -180,10 +177,9 @@ class Group:
         return found, checked or len(places) > 1, each
 
     def parameters(self) -> list[str]:
-        registers = [r for r in REGISTERS if not r.endswith("tid.x") or r.endswith("ntid.x")]
         return ["i32 noundef %state", "ptr noundef %frame", "i64 noundef %base",
                 "i32 noundef range(i32 0, 1024) %tid.base", *(p.text for p in self.made.parameters),
-                *(f"{REGISTERS[r]} noundef {register_name(r)}" for r in registers), *self.shared,
+                *group_registers("noundef "), *self.shared,
                 *(f"ptr noundef %base.{k}" for k in range(len(self.cut.kept))),
                 *(f"ptr noundef %all.{k}" for k in range(len(self.cut.arrays))), "ptr noundef %states",
                 *[f"ptr noundef %all.{letter}" for letter in EXCHANGE] * self.meets]
@@ -295,10 +291,9 @@ class Group:
         f.line(f"br label %lane.{site}")
         f.label(f"lane.{site}")
         f.line(f"%l.{site} = phi i64 [ 0, %go.{site} ], [ %l.{site}.next, %lane.{site} ]")
-        registers = [r for r in REGISTERS if not r.endswith("tid.x") or r.endswith("ntid.x")]
         given = [f"i32 {state}", f"i64 %l.{site}", "i32 %tid.base",
                  *(p.argument for p in self.made.parameters),
-                 *(f"{REGISTERS[r]} {register_name(r)}" for r in registers),
+                 *group_registers(),
                  *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.shared),
                  *(f"ptr %keep.{k}" for k in range(len(self.own))),
                  *(f"ptr %array.{k}" for k in range(len(self.cut.arrays))),

@@ -12,7 +12,7 @@ import re
 from reactant.cuda_programs.device.affine import BASE, Steps
 from reactant.cuda_programs.device.cuts import Anew
 from reactant.cuda_programs.device.kernel import Kernel
-from reactant.cuda_programs.device.text import VALUE, opcode_of, result_of
+from reactant.cuda_programs.device.text import VALUE, opcode_of
 from reactant.support.records import dataclass
 
 MOST = 12
@@ -37,8 +37,7 @@ def interior(made: Kernel, divergent: set[str]) -> Interior | None:
     """The version of a kernel for groups in the interior; None where nothing would be gained."""
     result = copy.deepcopy(made)
     function = result.function
-    lines = {name: line for block in made.function.blocks.values() for line in block
-             if (name := result_of(line)) is not None}
+    lines = made.function.definitions()
     read_only = {p.name for p in made.parameters if p.by_address and "readonly" in p.text}
     anew, steps = Anew(lines, read_only, set()), Steps(function, divergent, "first")
     comparisons: list[tuple[str, str, str]] = []

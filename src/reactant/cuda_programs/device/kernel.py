@@ -5,7 +5,7 @@ import re
 from dataclasses import field
 
 from reactant.cuda_programs.device import library
-from reactant.cuda_programs.device.text import NAME, Function, function, quoted, result_of
+from reactant.cuda_programs.device.text import NAME, Function, function, quoted
 from reactant.kernels.llvm_ir.signatures import split_arguments, type_of
 from reactant.support.records import dataclass
 
@@ -59,6 +59,13 @@ def register_parameters() -> list[str]:
 def register_arguments() -> list[str]:
     """The same as arguments."""
     return [f"{kind} {register_name(register)}" for register, kind in library.REGISTERS.items()]
+
+
+def group_registers(words: str = "") -> list[str]:
+    """The registers that the threads of a group have in common, all but threadIdx.x: as arguments, or with words as
+    parameters."""
+    return [f"{kind} {words}{register_name(register)}" for register, kind in library.REGISTERS.items()
+            if register_name(register) != "%r.tid.x"]
 
 
 def kernel(text: str) -> Kernel:
@@ -140,13 +147,3 @@ def with_addresses(made: Function, addresses: dict[str, str]) -> list[str]:
                 rest = _EXPRESSION.sub(hoist, rest)
             lines[at] = head + equals + rest
     return [f"{name} = {text}" for text, name in hoisted.items()]
-
-
-def defined(made: Function) -> dict[str, tuple[str, int]]:
-    """Where values are defined: name -> (block, position)."""
-    found = {}
-    for label, lines in made.blocks.items():
-        for at, line in enumerate(lines):
-            if (name := result_of(line)) is not None:
-                found[name] = (label, at)
-    return found

@@ -16,7 +16,6 @@ KINDS = {"barrier.block": 10, "barrier.count": 11, "barrier.and": 12, "barrier.o
          "vote.ballot": 25, "vote.any": 26, "vote.all": 27, "vote.uni": 28, "match.any": 29, "match.all": 30,
          "activemask": 31, "reduce.add": 32, "reduce.min.i": 33, "reduce.max.i": 34, "reduce.min.u": 35,
          "reduce.max.u": 36, "reduce.and": 37, "reduce.or": 38, "reduce.xor": 39}
-GRID = KINDS["barrier.grid"]
 FIRST_OF_WARP = 20
 _OPERANDS = {"barrier.count": "x", "barrier.and": "x", "barrier.or": "x", "barrier.warp": "m",
              **{f"shuffle.{how}": "mxyz" for how in ("idx", "up", "down", "xor")}}

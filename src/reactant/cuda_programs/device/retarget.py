@@ -9,6 +9,7 @@ import re
 from dataclasses import field
 
 from reactant.cuda_programs.device.text import NAME
+from reactant.cuda_programs.device.types import leading
 from reactant.errors import UnsupportedError
 from reactant.kernels.llvm_ir import assembly
 from reactant.native import engine
@@ -21,11 +22,10 @@ _KERNEL = re.compile(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\(", re.MULT
 
 @dataclass
 class Variable:
-    """A variable of the device: its LLVM type, and whether other translation units may name it."""
+    """A variable of the device, and its LLVM type."""
 
     name: str
     type: str
-    external: bool
     align: int
 
 
@@ -80,7 +80,7 @@ def _managed(found: re.Match) -> str:
     if re.search(r"\b(internal|private)\b", found[2]):
         raise UnsupportedError(f"The managed variable {found[1][1:-3]} is static.",
                                hint="Host and device share it by its name: leave `static` out.", code="kernel-code")
-    return f"{found[1]}external {found[3]}global {_type_at_start(found[5])}"
+    return f"{found[1]}external {found[3]}global {leading(found[5])}"
 
 
 def _renamed(text: str) -> tuple[str, set[str]]:
@@ -106,21 +106,7 @@ def _renamed(text: str) -> tuple[str, set[str]]:
 def _variable(found: re.Match) -> Variable:
     rest = found[6]
     align = re.search(r", align (\d+)", rest)
-    external = not re.search(r"\b(internal|private)\b", found[2])
-    return Variable(found[1].strip('"'), _type_at_start(rest), external, int(align[1]) if align else 16)
-
-
-def _type_at_start(text: str) -> str:
-    """The type that a text begins with."""
-    depth = 0
-    for at, c in enumerate(text):
-        depth += c in "([{<"
-        depth -= c in ")]}>"
-        if depth == 0 and (c in " ," or at + 1 == len(text)):
-            return text[:at + (c not in " ,")]
-        if depth == 0 and c in "]}>":
-            return text[:at + 1]
-    return text
+    return Variable(found[1].strip('"'), leading(rest), int(align[1]) if align else 16)
 
 
 def _globals(text: str) -> str:

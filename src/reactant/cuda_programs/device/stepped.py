@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from reactant.cuda_programs.device import blocks, library
 from reactant.cuda_programs.device.blocks import arguments_of, launch_of, place_of_block, row_of_blocks
-from reactant.cuda_programs.device.groups import APART, EXCHANGE, Group
-from reactant.cuda_programs.device.kernel import register_arguments, register_name
+from reactant.cuda_programs.device.groups import APART, Group
+from reactant.cuda_programs.device.kernel import group_registers, register_arguments
 from reactant.cuda_programs.device.narrow import within
-from reactant.cuda_programs.device.steps import FRAME
+from reactant.cuda_programs.device.steps import EXCHANGE, FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
 from reactant.cuda_programs.device.writer import Writer
@@ -65,13 +65,9 @@ class _Stepped:
 
     def _placed(self, number: str) -> None:
         """The frame is of a block."""
-        self._store(FRAME["block"], "i64", number)
+        self.f.put("%frame", FRAME["block"], "i64", number)
         for k, axis in enumerate(library.AXES):
-            self._store(FRAME["place"] + 4 * k, "i32", f"%r.ctaid.{axis}")
-
-    def _store(self, offset: int, kind: str, value: str) -> None:
-        at = self.f.let(f"getelementptr i8, ptr %frame, i64 {offset}")
-        self.f.line(f"store {kind} {value}, ptr {at}")
+            self.f.put("%frame", FRAME["place"] + 4 * k, "i32", f"%r.ctaid.{axis}")
 
     def _prepare(self) -> None:
         """The frame, and memory for what is in it."""
@@ -80,26 +76,26 @@ class _Stepped:
         f.let(f"mul nuw nsw i32 {plane}, %r.ntid.z", "%threads")
         f.let("zext i32 %threads to i64", "%n")
         f.let(f"alloca [{FRAME['own'] + 8 * len(memory.own()) + 8} x i8], align 64", "%frame")
-        self._store(FRAME["launch"], "ptr", "%launch")
-        self._store(FRAME["launch"] + 8, "ptr", f"@{quoted(self.made.name + '.step')}")
-        self._store(FRAME["arguments"], "ptr", "%arguments")
-        self._store(FRAME["threads"], "i32", "%threads")
+        self.f.put("%frame", FRAME["launch"], "ptr", "%launch")
+        self.f.put("%frame", FRAME["launch"] + 8, "ptr", f"@{quoted(self.made.name + '.step')}")
+        self.f.put("%frame", FRAME["arguments"], "ptr", "%arguments")
+        self.f.put("%frame", FRAME["threads"], "i32", "%threads")
         for field, size in PER_THREAD.items():
             if field == "state" or self.group.meets:
-                self._store(FRAME[field], "ptr", self._scratch(size, f"%frame.{field}"))
+                self.f.put("%frame", FRAME[field], "ptr", self._scratch(size, f"%frame.{field}"))
             else:
-                self._store(FRAME[field], "ptr", "%frame.state")
+                self.f.put("%frame", FRAME[field], "ptr", "%frame.state")
         number = 0
         for name, size in memory.shared:
             f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {size})", name)
-            self._store(FRAME["own"] + 8 * number, "ptr", name)
+            self.f.put("%frame", FRAME["own"] + 8 * number, "ptr", name)
             number += 1
         if memory.dynamic:
             f.let("call noalias align 64 ptr @reactant_scratch(i64 %r.dynamic_shared)", "%shared.dynamic")
-            self._store(FRAME["own"] + 8 * number, "ptr", "%shared.dynamic")
+            self.f.put("%frame", FRAME["own"] + 8 * number, "ptr", "%shared.dynamic")
             number += 1
         for name, size in (*memory.kept, *memory.arrays):
-            self._store(FRAME["own"] + 8 * number, "ptr", self._scratch(size, name))
+            self.f.put("%frame", FRAME["own"] + 8 * number, "ptr", self._scratch(size, name))
             number += 1
         within_limits = within(f, self.group.limits)
         if not self.group.meets:
@@ -119,17 +115,14 @@ class _Stepped:
     def _call(self, state: str, base: str, tid_base: str) -> str:
         arguments = [f"i32 {state}", "ptr %frame", f"i64 {base}", f"i32 {tid_base}",
                      *(p.argument for p in self.made.parameters),
-                     *(f"{library.REGISTERS[r]} {register_name(r)}" for r in library.REGISTERS
-                       if not r.endswith("tid.x") or r.endswith("ntid.x")),
+                     *group_registers(),
                      *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.group.shared),
                      *(f"ptr {name}" for name, _ in (*self.memory.kept, *self.memory.arrays)), "ptr %frame.state",
                      *[f"ptr %frame.{letter}" for letter in EXCHANGE] * self.group.meets]
         call, f = f"({', '.join(arguments)})", self.f
         if not self.agreement:
             return f.let(f"call i32 @{quoted(self.made.name + '.group')}{call}")
-        given = [*(p.argument for p in self.made.parameters), *(
-            f"{library.REGISTERS[r]} {register_name(r)}" for r in library.REGISTERS
-            if not r.endswith("tid.x") or r.endswith("ntid.x")), f"i32 {tid_base}"]
+        given = [*(p.argument for p in self.made.parameters), *group_registers(), f"i32 {tid_base}"]
         agree = f.let(f"call i1 @{quoted(self.agreement)}({', '.join(given)})")
         f.line(f"br i1 {agree}, label %inside, label %border")
         f.label("inside")
@@ -150,6 +143,14 @@ class _Stepped:
         f.let("call i32 @reactant_run_block(ptr %frame)")
         f.line(f"br label %{after}")
 
+    def _rows_end(self, after: str) -> None:
+        """Where the loops over y and z go round, or on."""
+        for axis, end in (("y", "z.end"), ("z", after)):
+            self.f.label(f"{axis}.end")
+            self.f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
+            more = self.f.let(f"icmp ult i32 %{axis}.next, %r.ntid.{axis}")
+            self.f.line(f"br i1 {more}, label %{axis}, label %{end}")
+
     # -- threads that do not meet
 
     def _alone(self, rows: bool) -> None:
@@ -167,9 +168,9 @@ class _Stepped:
             f.label("singly.b")
             f.line("%sb = phi i32 [ 0, %block ], [ %sb.next, %singly.end ]")
             f.let("add i32 %row.x, %sb", "%singly.x")
-            self._store(FRAME["block"], "i64", f.let(f"add i64 %number, {f.let('zext i32 %sb to i64')}"))
+            self.f.put("%frame", FRAME["block"], "i64", f.let(f"add i64 %number, {f.let('zext i32 %sb to i64')}"))
             for k, value in enumerate(("%singly.x", "%r.ctaid.y", "%r.ctaid.z")):
-                self._store(FRAME["place"] + 4 * k, "i32", value)
+                self.f.put("%frame", FRAME["place"] + 4 * k, "i32", value)
             f.line("br label %singly")
             self._singly("singly.end")
             f.label("singly.end")
@@ -223,24 +224,19 @@ class _Stepped:
         f.label("b.end")
         f.let("add nuw nsw i32 %beside, 1", "%b.next")
         f.line(f"br i1 {f.let('icmp ult i32 %b.next, %row.blocks')}, label %b, label %y.end")
-        for axis, after in (("y", "z.end"), ("z", "block.end")):
-            f.label(f"{axis}.end")
-            f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
-            more = f.let(f"icmp ult i32 %{axis}.next, %r.ntid.{axis}")
-            f.line(f"br i1 {more}, label %{axis}, label %{after}")
+        self._rows_end("block.end")
 
     def apart(self) -> str:
         """A function that runs the threads of a group, which has come apart, to their ends."""
         return (f"define internal void @{quoted(self.made.name + '.apart')}(ptr %frame, i64 %base) noinline cold "
                 f"#REACTANT {{\nentry:\n  %p = getelementptr i8, ptr %frame, i64 {FRAME['state']}\n"
                 "  %states = load ptr, ptr %p\n  %b = trunc i64 %base to i32\n  br label %next\nnext:\n"
-                "  %k = phi i32 [ 0, %entry ], [ %k.next, %next ]\n  %t = add i32 %b, %k\n"
+                "  %k = phi i32 [ 0, %entry ], [ %k.next, %ran ]\n  %t = add i32 %b, %k\n"
                 "  %t64 = zext i32 %t to i64\n  %at = getelementptr i32, ptr %states, i64 %t64\n"
                 "  %state = load i32, ptr %at\n  %go = icmp ne i32 %state, -1\n  br i1 %go, label %run, label %ran\n"
                 f"run:\n  %r = call i32 @{quoted(self.made.name + '.step')}(ptr %frame, i32 %t, i32 %state)\n"
                 f"  br label %ran\nran:\n  %k.next = add i32 %k, 1\n  %more = icmp ult i32 %k.next, {self.size}\n"
-                "  br i1 %more, label %next, label %end\nend:\n  ret void\n}\n").replace(
-            "[ %k.next, %next ]", "[ %k.next, %ran ]")
+                "  br i1 %more, label %next, label %end\nend:\n  ret void\n}\n")
 
     # -- threads that meet
 
@@ -275,11 +271,7 @@ class _Stepped:
         f.let(f"add nuw nsw i32 %tid.base, {self.size}", "%x.next")
         more = f.let("icmp ult i32 %x.next, %r.ntid.x")
         f.line(f"br i1 {more}, label %x, label %y.end")
-        for axis, after in (("y", "z.end"), ("z", "all.reached")):
-            f.label(f"{axis}.end")
-            f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
-            more = f.let(f"icmp ult i32 %{axis}.next, %r.ntid.{axis}")
-            f.line(f"br i1 {more}, label %{axis}, label %{after}")
+        self._rows_end("all.reached")
         f.label("all.reached")
         f.let("load i32, ptr %least", "%state.next")
         most = f.let("load i32, ptr %most")

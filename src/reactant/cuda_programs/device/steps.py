@@ -15,6 +15,8 @@ FRAME = {"launch": 0, "block": 16, "place": 24, "threads": 36, "state": 40, "x":
          "answer": 80, "arguments": 88, "own": 96}
 """Offsets in ReactantFrame (runtime/reactant_frame.h)."""
 PLACES = {"x": ("i64", 8), "m": ("i32", 4), "y": ("i32", 4), "z": ("i32", 4)}
+EXCHANGE = {**PLACES, "answer": ("i64", 8)}
+"""What a thread gives to and gets from the others where they meet: type and bytes."""
 
 
 class Step:
@@ -35,12 +37,11 @@ class Step:
         lines = self.variables()
         arrays = set(self.cut.arrays)
         anew = set(self.cut.anew)
-        everything = {name: line for block in self.cut.function.blocks.values() for line in block
-                      if (name := result_of(line)) is not None}
+        everything = self.cut.function.definitions()
         lines += [f"  {everything[name]}" for name in self.cut.anew]
         cases = " ".join(f"i32 {c.state}, label %resume.{c.site}" for c in self.cut.cuts)
         lines.append(f"  switch i32 %state, label %begin [ {cases} ]")
-        lines += ["begin:", *self.begin(), f"  br label %{entry}"]
+        lines += ["begin:", f"  br label %{entry}"]
         at_end = {c.before: c for c in self.cut.cuts if c.meeting is not None}
         at_start = {c.after: c for c in self.cut.cuts}
         gone = arrays | anew
@@ -69,10 +70,6 @@ class Step:
 
     def variables(self) -> list[str]:
         """Variables of kept values that are in no memory."""
-        return []
-
-    def begin(self) -> list[str]:
-        """What only the start of a thread does."""
         return []
 
     # -- values in variables

@@ -12,8 +12,10 @@ from reactant.cuda_programs.device.text import quoted
 from reactant.support.records import dataclass
 
 VERSION = 1
-GRID_BARRIER, SPINS = 1, 2
-CONSTANT, MANAGED = 1, 2
+GRID_BARRIER = 1
+"""A flag of kernels,"""
+CONSTANT = 1
+"""and one of variables (`runtime/reactant_launch.h`)."""
 
 
 @dataclass

@@ -29,6 +29,11 @@ class Function:
             parts += [f"  {line}" for line in lines]
         return "\n".join([*parts, "}"]) + "\n"
 
+    def definitions(self) -> dict[str, str]:
+        """The instructions that define values, by name."""
+        return {name: line for block in self.blocks.values() for line in block
+                if (name := result_of(line)) is not None}
+
 
 @dataclass
 class Module:

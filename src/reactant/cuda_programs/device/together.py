@@ -9,12 +9,12 @@ from reactant.cuda_programs.device.blocks import launch_of, place_of_block
 from reactant.cuda_programs.device.cuts import Pieces
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.steps import FRAME, PLACES, Step
-from reactant.cuda_programs.device.text import quoted, result_of
+from reactant.cuda_programs.device.steps import EXCHANGE, FRAME, Step
+from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.writer import Writer
 from reactant.support.records import dataclass
 
-PER_THREAD = {"state": 4, "x": 8, "m": 4, "y": 4, "z": 4, "answer": 8}
+PER_THREAD = {"state": 4, **{name: size for name, (_, size) in EXCHANGE.items()}}
 """Arrays of the frame with an element for each thread, and its bytes."""
 
 
@@ -41,8 +41,7 @@ def memory_of(cut: Pieces, types: Mapping[str, str], shared: Sequence[tuple[str,
               layout: Layout) -> Memory:
     """The memory that the pieces of a kernel need."""
     kept = [(f"%base.{number}", layout.size(types[name])) for number, name in enumerate(cut.kept)]
-    lines = {name: line for block in cut.function.blocks.values() for line in block
-             if (name := result_of(line)) is not None}
+    lines = cut.function.definitions()
     arrays = [(f"%array.{number}", _alloca_bytes(lines[name], layout)) for number, name in enumerate(cut.arrays)]
     return Memory(list(shared), dynamic, kept, arrays)
 
@@ -80,7 +79,7 @@ def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_c
     for name, (base, size) in zip(cut.arrays, memory.arrays, strict=True):
         at = f.let(f"mul i64 %index, {size}")
         f.let(f"getelementptr i8, ptr {base}, i64 {at}", name)
-    for letter, (kind, _) in {**PLACES, "answer": ("i64", 8)}.items():
+    for letter, (kind, _) in EXCHANGE.items():
         base = f.field("%frame", FRAME[letter], "ptr")
         f.let(f"getelementptr {kind}, ptr {base}, i64 %index", f"%{letter}.at")
     if keeps_current:
@@ -90,8 +89,8 @@ def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_c
             f"i32 noundef %state) {how} #REACTANT {{\n" + "\n".join([*f.lines, *step.lines()]) + "\n}\n")
 
 
-def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:
-    """The function that runs ranges of blocks. Where the grid meets, all blocks of a range are under way at once."""
+def blocks_function(made: Kernel, memory: Memory) -> str:
+    """The function that runs ranges of blocks of a grid that meets: all blocks of a range are under way at once."""
     f = Writer()
     f.label("entry")
     launch_of(f)
@@ -101,7 +100,7 @@ def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:
     plane = f.let("mul i32 %r.ntid.x, %r.ntid.y")
     f.let(f"mul i32 {plane}, %r.ntid.z", "%threads")
     f.let("zext i32 %threads to i64", "%n")
-    f.let("sub i64 %last, %first" if grid else "add i64 0, 1", "%frames")
+    f.let("sub i64 %last, %first", "%frames")
     f.let("mul i64 %frames, 8", "%frames.bytes")
     f.let("call ptr @reactant_scratch(i64 %frames.bytes)", "%table")
     f.line("br label %frame.make")
@@ -110,44 +109,41 @@ def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:
     f.let(f"call ptr @reactant_scratch(i64 {FRAME['own'] + 8 * len(memory.own()) + 8})", "%new")
     slot = f.let("getelementptr ptr, ptr %table, i64 %k")
     f.line(f"store ptr %new, ptr {slot}")
-    _store(f, "%new", FRAME["launch"], "ptr", "%launch")
-    _store(f, "%new", FRAME["launch"] + 8, "ptr", f"@{quoted(made.name + '.step')}")
-    _store(f, "%new", FRAME["arguments"], "ptr", "%arguments")
-    _store(f, "%new", FRAME["threads"], "i32", "%threads")
+    f.put("%new", FRAME["launch"], "ptr", "%launch")
+    f.put("%new", FRAME["launch"] + 8, "ptr", f"@{quoted(made.name + '.step')}")
+    f.put("%new", FRAME["arguments"], "ptr", "%arguments")
+    f.put("%new", FRAME["threads"], "i32", "%threads")
     for field, size in PER_THREAD.items():
-        _store(f, "%new", FRAME[field], "ptr", _scratch(f, size))
+        f.put("%new", FRAME[field], "ptr", _scratch(f, size))
     number = 0
     for _, size in memory.shared:
-        _store(f, "%new", FRAME["own"] + 8 * number, "ptr", f.let(f"call ptr @reactant_scratch(i64 {size})"))
+        f.put("%new", FRAME["own"] + 8 * number, "ptr", f.let(f"call ptr @reactant_scratch(i64 {size})"))
         number += 1
     if memory.dynamic:
-        _store(f, "%new", FRAME["own"] + 8 * number, "ptr",
+        f.put("%new", FRAME["own"] + 8 * number, "ptr",
                f.let("call ptr @reactant_scratch(i64 %r.dynamic_shared)"))
         number += 1
     for _, size in (*memory.kept, *memory.arrays):
-        _store(f, "%new", FRAME["own"] + 8 * number, "ptr", _scratch(f, size))
+        f.put("%new", FRAME["own"] + 8 * number, "ptr", _scratch(f, size))
         number += 1
     f.let("add nuw i64 %k, 1", "%k.next")
     f.let("icmp ult i64 %k.next, %frames", "%k.more")
     f.line("br i1 %k.more, label %frame.make, label %round")
     f.label("round")
-    if grid:
-        f.line("%begun = phi i1 [ false, %frame.make ], [ true, %wait ]")
+    f.line("%begun = phi i1 [ false, %frame.make ], [ true, %wait ]")
     f.line("br label %block")
     f.label("block")
     f.line("%number = phi i64 [ %first, %round ], [ %number.next, %block.end ]")
-    if grid:
-        f.line("%some = phi i32 [ 0, %round ], [ %some.next, %block.end ]")
-    which = f.let("sub i64 %number, %first") if grid else "0"
+    f.line("%some = phi i32 [ 0, %round ], [ %some.next, %block.end ]")
+    which = f.let("sub i64 %number, %first")
     slot = f.let(f"getelementptr ptr, ptr %table, i64 {which}")
     f.let(f"load ptr, ptr {slot}", "%frame")
-    if grid:
-        f.line("br i1 %begun, label %block.go, label %block.start")
-        f.label("block.start")
+    f.line("br i1 %begun, label %block.go, label %block.start")
+    f.label("block.start")
     place_of_block(f, "%number")
-    _store(f, "%frame", FRAME["block"], "i64", "%number")
+    f.put("%frame", FRAME["block"], "i64", "%number")
     for number, axis in enumerate(library.AXES):
-        _store(f, "%frame", FRAME["place"] + 4 * number, "i32", f"%r.ctaid.{axis}")
+        f.put("%frame", FRAME["place"] + 4 * number, "i32", f"%r.ctaid.{axis}")
     states = f.let(f"getelementptr i8, ptr %frame, i64 {FRAME['state']}")
     states = f.let(f"load ptr, ptr {states}")
     f.line(f"call void @llvm.memset.p0.i64(ptr {states}, i8 0, i64 {f.let('mul i64 %n, 4')}, i1 false)")
@@ -156,28 +152,19 @@ def blocks_function(made: Kernel, memory: Memory, grid: bool) -> str:
     f.let("call i32 @reactant_run_block(ptr %frame)", "%waits")
     f.line("br label %block.end")
     f.label("block.end")
-    if grid:
-        f.let("or i32 %some, %waits", "%some.next")
+    f.let("or i32 %some, %waits", "%some.next")
     f.line("%number.next = add nuw i64 %number, 1")
     f.line("%more = icmp ult i64 %number.next, %last")
     f.line("br i1 %more, label %block, label %ended")
     f.label("ended")
-    if grid:
-        f.let("icmp ne i32 %some.next, 0", "%again")
-        f.line("br i1 %again, label %wait, label %end")
-        f.label("wait")
-        f.line("call void @reactant_grid_wait(ptr %launch)")
-        f.line("br label %round")
-    else:
-        f.line("br label %end")
+    f.let("icmp ne i32 %some.next, 0", "%again")
+    f.line("br i1 %again, label %wait, label %end")
+    f.label("wait")
+    f.line("call void @reactant_grid_wait(ptr %launch)")
+    f.line("br label %round")
     f.label("end")
     f.line("ret void")
     return blocks.header(made.name) + "\n".join(f.lines) + "\n}\n"
-
-
-def _store(f: Writer, base: str, offset: int, kind: str, value: str) -> None:
-    at = f.let(f"getelementptr i8, ptr {base}, i64 {offset}")
-    f.line(f"store {kind} {value}, ptr {at}")
 
 
 def _scratch(f: Writer, size: int) -> str:

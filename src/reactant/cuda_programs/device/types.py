@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 
 from reactant.cuda_programs.device.layout import Layout
-from reactant.kernels.llvm_ir.signatures import type_of
+from reactant.kernels.llvm_ir.signatures import split_arguments, type_of
 
 _FLAGS = re.compile(r"^(?:(?:nuw|nsw|exact|disjoint|nneg|samesign|inbounds|nusw|fast|nnan|ninf|nsz|arcp|contract|afn|"
                     r"reassoc|volatile|atomic) )+")
@@ -42,11 +42,11 @@ def result_type(line: str, layout: Layout) -> str:
         return "ptr"
     if opcode == "select":
         condition = leading(rest)
-        return leading(_after_comma(rest[len(condition):]))
+        return leading(split_arguments(rest[len(condition):])[1])
     if opcode == "call":
         before = re.split(r"[@%](?:\"[^\"]*\"|[-\w$.]+)\(", rest, maxsplit=1)[0]
         before = re.sub(r"\b(fastcc|ccc|nofpclass\([^)]*\))\s", "", before)
-        return _named(type_of(before), layout)
+        return _named(type_of(before))
     if opcode == "extractvalue":
         kind, _, indices = rest.partition(" %")
         found = kind
@@ -60,23 +60,13 @@ def result_type(line: str, layout: Layout) -> str:
         mask = re.search(r"<(\d+) x i32> (?:<|zeroinitializer|poison|undef)[^%]*$", rest)
         return f"<{mask[1] if mask else whole[1:].split(' ')[0]} x {whole[1:-1].split(' x ', 1)[1]}>"
     if opcode == "atomicrmw":
-        return leading(_after_comma(rest))
+        return leading(split_arguments(rest)[1])
     if opcode == "cmpxchg":
-        return f"{{ {leading(_after_comma(rest))}, i1 }}"
+        return f"{{ {leading(split_arguments(rest)[1])}, i1 }}"
     return leading(rest)
 
 
-def _after_comma(text: str) -> str:
-    depth = 0
-    for at, c in enumerate(text):
-        depth += c in "([{<"
-        depth -= c in ")]}>"
-        if c == "," and depth == 0:
-            return text[at + 1:].strip()
-    return ""
-
-
-def _named(kind: str, layout: Layout) -> str:
+def _named(kind: str) -> str:
     """The result of a function type `i32 (ptr, ...)`."""
     return leading(kind) if kind and kind[0] in "{[<" else kind.split(" (", 1)[0]
 
@@ -87,12 +77,4 @@ def _part(kind: str, index: int, layout: Layout) -> str:
         kind = layout.text_of(kind)
     if kind[0] == "[":
         return kind[1:-1].split(" x ", 1)[1]
-    inner = kind.strip("<>")[1:-1].strip()
-    parts, depth, start = [], 0, 0
-    for at, c in enumerate(inner):
-        depth += c in "([{<"
-        depth -= c in ")]}>"
-        if c == "," and depth == 0:
-            parts.append(inner[start:at].strip())
-            start = at + 1
-    return [*parts, inner[start:].strip()][index]
+    return split_arguments(kind.strip("<>")[1:-1])[index]

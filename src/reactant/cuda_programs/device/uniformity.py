@@ -37,8 +37,7 @@ class Uniformity:
 
 def local_pointers(function: Function) -> tuple[set[str], bool]:
     """Pointers into local arrays, and whether one is given away: stored, or passed to a function."""
-    lines = {name: line for block in function.blocks.values() for line in block
-             if (name := result_of(line)) is not None}
+    lines = function.definitions()
     found = {name for name, line in lines.items() if " = alloca " in line}
     given = False
     changed = bool(found)
@@ -68,8 +67,7 @@ def uniformity(function: Function, cut_before: set[str], answers: set[str]) -> U
 class _Analysis:
     def __init__(self, function: Function, cut_before: set[str]) -> None:
         self.function, self.flow, self.cut_before = function, Flow(function), cut_before
-        self.lines = {name: line for block in function.blocks.values() for line in block
-                      if (name := result_of(line)) is not None}
+        self.lines = function.definitions()
         self.home = {name: label for label, block in function.blocks.items() for line in block
                      if (name := result_of(line)) is not None}
         self.users: dict[str, list[str]] = {}

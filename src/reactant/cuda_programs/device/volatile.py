@@ -13,8 +13,8 @@ _MEETING = "call void @reactant.barrier.warp(i32 -1)"
 _WRITE = re.compile(r"^store volatile .*, ptr (%[^ ,]+)")
 
 
-def in_step(function: Function, shared: set[str]) -> bool:
-    """Put meetings around volatile writes; `shared`: pointers to shared memory. Whether there were any."""
+def in_step(function: Function, shared: set[str]) -> None:
+    """Put meetings around volatile writes; `shared`: pointers to shared memory."""
     found = set(shared)
     changed = True
     while changed:
@@ -29,7 +29,7 @@ def in_step(function: Function, shared: set[str]) -> bool:
     writes = [line for block in function.blocks.values() for line in block
               if (m := _WRITE.match(line)) and m[1] in found]
     if len(writes) < 2:
-        return False
+        return
     for label, block in function.blocks.items():
         made: list[str] = []
         for line in block:
@@ -38,4 +38,3 @@ def in_step(function: Function, shared: set[str]) -> bool:
             else:
                 made.append(line)
         function.blocks[label] = made
-    return True

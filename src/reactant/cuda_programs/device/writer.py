@@ -22,6 +22,11 @@ class Writer:
     def label(self, name: str) -> None:
         self.lines.append(f"{name}:")
 
+    def put(self, base: str, offset: int, kind: str, value: str) -> None:
+        """Write a field of a structure."""
+        at = self.let(f"getelementptr i8, ptr {base}, i64 {offset}")
+        self.line(f"store {kind} {value}, ptr {at}")
+
     def field(self, base: str, offset: int, kind: str, name: str | None = None) -> str:
         """A field of a structure that nothing writes meanwhile."""
         at = self.let(f"getelementptr inbounds i8, ptr {base}, i64 {offset}")
