@@ -11,7 +11,6 @@ import hashlib
 import os
 import stat
 import struct
-import tempfile
 import threading
 import time
 import zipfile
@@ -20,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reactant.cache import environment
 from reactant.errors import ReactantError
+from reactant.support import folders
 from reactant.support.records import dataclass
 
 MARK = b"reactant program 2\n"
@@ -92,7 +91,7 @@ def directory(path: str | os.PathLike | None = None) -> Path | None:
     said = os.environ.get("REACTANT_CACHE", "")
     if said.lower() in OFF:
         return None
-    found = Path(os.path.expanduser(said)) if said else Path(environment.home()) / "programs"
+    found = Path(os.path.expanduser(said)) if said else Path(folders.home()) / "programs"
     return found if said or found.is_absolute() else None       # a user without a home has no folder for caches
 
 
@@ -209,15 +208,8 @@ def write(key: str, content: bytes) -> bool:
     if folder is None:
         return False
     try:
-        handle, name = tempfile.mkstemp(prefix="." + key[:16], suffix=".part", dir=folder)
+        folders.put(folder / (key + SUFFIX), sealed(content, key))
     except OSError:
-        return False
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(sealed(content, key))
-        os.replace(name, folder / (key + SUFFIX))
-    except OSError:             # the disk is full, or not to be written to
-        _remove(name)
         return False
     _count(folder, len(content) + HEAD)
     return True

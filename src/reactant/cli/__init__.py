@@ -56,14 +56,14 @@ def _of_others(error: Exception) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line `arguments` (default: the process's own); returns the exit status."""
     given, rest = list(sys.argv[1:] if arguments is None else arguments), list[str]()
-    scripts = hasattr(_COMMANDS.get(given[0]), "FOR_SCRIPTS") or nvcc.is_program(given) if given else False
-    if scripts and "--" in given:               # a script's own arguments
+    program = nvcc.is_program(given)
+    if "--" in given and (program or hasattr(_COMMANDS.get(given[0]), "FOR_SCRIPTS")):     # a script's own arguments
         given, rest = given[:given.index("--")], given[given.index("--") + 1:]
-    command = given[0] if given[:1] == ["nvcc"] or nvcc.is_program(given) else ""
-    options = argparse.Namespace(command=command, given=given[1:]) if command else _parser().parse_args(given)
+    own = program or given[:1] == ["nvcc"]      # nvcc's options are read by nobody else
+    options = argparse.Namespace(command=given[0], given=given[1:]) if own else _parser().parse_args(given)
     options.rest = rest
     try:
-        status = nvcc.run(options) if command else _COMMANDS[options.command].run(options)
+        status = (nvcc if own else _COMMANDS[options.command]).run(options)
         sys.stdout.flush()
         return status
     except (UsageError, ReactantError) as error:

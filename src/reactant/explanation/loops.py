@@ -31,11 +31,7 @@ class Stayed:
 
 def stayed(module: ir.Module) -> list[Stayed]:
     """The loops that are left in a module, in the order of its text."""
-    return [Stayed(_place(op), _why(op)) for op in modules.walk(module) if op.name == "stablehlo.while"]
-
-
-def _place(loop: ir.Operation) -> str:
-    return source_line(loop.location)
+    return [Stayed(source_line(op.location), _why(op)) for op in modules.walk(module) if op.name == "stablehlo.while"]
 
 
 def _why(loop: ir.Operation) -> str:

@@ -16,6 +16,7 @@ from reactant.cuda_programs.driver import precompiled
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
 from reactant.kernels.ways_in import clang
+from reactant.kernels.ways_in.cxx_tokens import with_launches_joined
 
 HOST_LANGUAGE = ("-x", "cuda", "--cuda-host-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib",
                  "-foffload-implicit-host-device-templates", "-Wno-unknown-cuda-version")
@@ -25,8 +26,6 @@ QUIET = ("-Qunused-arguments", "-Wno-unknown-warning-option", "-Wno-ignored-opti
 """What options for gcc are to clang."""
 NOISE = re.compile(r"^.*(unused-command-line-argument|unknown-cuda-version).*\n|^\d+ (warnings?|errors?)( and \d+ "
                    r"errors?)? generated when compiling for (host|sm_\d+)\.\n", re.M)
-APART = re.compile(r"<<\s+<")
-"""How some programs write what begins a launch; clang wants it in one piece."""
 DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|sse|fma).*|pthread|pg|pipe|shared"
                     r"|static|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
 """Options of the host's compiler that the device's side is not given."""
@@ -144,12 +143,12 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
 def _in_one_piece(unit: Unit, folder: Path) -> Unit:
     """The source with launches as clang reads them, where it has others; lines stay what they are."""
     text = unit.source.read_text(errors="surrogateescape")
-    if not APART.search(text):
+    joined = with_launches_joined(text)
+    if joined == text:
         return unit
-    text = re.sub(r">(\s+>>|>\s+>)(?=\s*\()", ">>>", APART.sub("<<<", text))
     name = str(unit.source).replace("\\", "\\\\").replace('"', '\\"')
     target = folder / unit.source.name
-    target.write_text(f'#line 1 "{name}"\n{text}', errors="surrogateescape")
+    target.write_text(f'#line 1 "{name}"\n{joined}', errors="surrogateescape")
     return replace(unit, read=target)
 
 

@@ -10,13 +10,13 @@ import hashlib
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from reactant.cuda_programs.driver import library
 from reactant.cuda_programs.driver.toolchain import INCLUDE
 from reactant.kernels.ways_in import clang
+from reactant.support import folders
 
 ASIDE = re.compile(r"-(I|W|isystem|iquote|idirafter|cuid=).*|-w|-Q.*|-g|-c|-v")
 """Flags that do not change what a precompiled header holds."""
@@ -103,7 +103,7 @@ def _words(folder: Path, told: list[str]) -> set[str] | None:
             words.update(WORD.findall(Path(file).read_text(errors="replace")))
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _written(path, " ".join(sorted(words)).encode())
+        folders.put(path, " ".join(sorted(words)).encode())
     return words
 
 
@@ -117,12 +117,5 @@ def _make(flags: list[str], target: Path) -> bool:
     if done.returncode != 0 or not done.stdout.startswith(b"CPCH"):
         return False
     with contextlib.suppress(OSError):
-        _written(target, done.stdout)
+        folders.put(target, done.stdout)
     return target.exists()
-
-
-def _written(target: Path, content: bytes) -> None:
-    """Written under another name and renamed: several processes may do it."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, target)

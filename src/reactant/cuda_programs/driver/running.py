@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reactant.cuda_programs.driver import command, library
-from reactant.cuda_programs.driver.options import CommandLineError, parse
+from reactant.cuda_programs.driver.options import CommandLineError, Input, parse
 
 COMPILER = Path(__file__).parents[1]
 
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str], rest: Sequence[str]) -> int:
     key = hashlib.sha256("\0".join([os.getcwd(), library.digest(), _compiler(), *arguments]).encode()).hexdigest()[:32]
     program = library.cache_folder() / "programs" / key
     if not _current(program):
-        status = _make(program, list(arguments))
+        status = _make(program, list(arguments), parsed.inputs)
         if status != 0:
             return status
     status = subprocess.run([str(program), *rest], check=False).returncode
@@ -62,14 +62,14 @@ def _digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
-def _make(program: Path, arguments: list[str]) -> int:
+def _make(program: Path, arguments: list[str], inputs: Sequence[Input]) -> int:
     program.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=program.parent, prefix=".making-") as folder:
         made, depfile = Path(folder) / "program", Path(folder) / "program.d"
         status = command.main([*arguments, "-MD", "-MF", str(depfile), "-o", str(made)])
         if status != 0:
             return status
-        files = _prerequisites(depfile.read_text()) | {each.text for each in parse(arguments).inputs
+        files = _prerequisites(depfile.read_text()) | {each.text for each in inputs
                                                        if each.kind not in ("option", "library")}
         listed = Path(folder) / "program.json"
         listed.write_text(json.dumps({str(Path(file).resolve()): _digest(Path(file)) for file in sorted(files)}))

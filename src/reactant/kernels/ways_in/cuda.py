@@ -65,7 +65,6 @@ def load(source: str | os.PathLike, name: str | None = None, *, defines: Mapping
     """
     text, title, folder = clang.read_source(source, (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".h", ".hpp", ".c"))
     folders = [*([folder] if folder else []), *([include] if isinstance(include, (str, os.PathLike)) else include)]
-    text = re.sub(r"<<\s+<", "<<<", re.sub(r">\s+>>(?=\s*\()", ">>>", text)) if "<<" in text else text
     wanted = [name_expressions] if isinstance(name_expressions, str) else list(name_expressions)
     if name is not None and "<" in name and name not in wanted:
         wanted.append(name)
