@@ -176,30 +176,34 @@ class Arranger:
         group = Group(made, cut, types, shared.parameters, size, notes, self.layout)
         arrays = [size for _, size in memory.arrays]
         kept = current.kept() if keeps else []
-        agreement = self.inside(original, cut, shared, size, notes, arrays, kept)
-        self.made += [group.lane(arrays, kept), group.group(arrays, "noinline cold optsize " if agreement else ""),
+        agreement, limits = self.inside(original, cut, shared, size, notes, arrays, kept)
+        lane = group.lane(arrays, kept)
+        group.limits |= limits          # both versions run in a launch
+        self.made += [lane, group.group(arrays, "noinline cold optsize " if agreement else ""),
                       stepped.apart_function(group, memory),
                       stepped.blocks_function(group, memory, thread, self.loop, agreement)]
         self.entry(made, shared)
 
     def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
-               notes: tuple[str, Callable[[], str], str], arrays: list[int], kept: list[str]) -> str:
-        """A version for groups away from borders; the function that says which those are, "" where there is none."""
+               notes: tuple[str, Callable[[], str], str], arrays: list[int],
+               kept: list[str]) -> tuple[str, set[narrow.Sum]]:
+        """A version for groups away from borders; the function that says which those are, "" where there is none, and
+        the limits of launches for it."""
         version = interior(made, cut.uniform.divergent)
         if version is None:
-            return ""
+            return "", set()
         other = cuts.pieces(version.kernel)
         different = [n for n in cut.kept if (n in cut.uniform.divergent) != (n in other.uniform.divergent)]
         if other.kept != cut.kept or other.arrays != cut.arrays or different or \
                 [(c.state, c.after) for c in other.cuts] != [(c.state, c.after) for c in cut.cuts]:
-            return ""
+            return "", set()
         marked(other.function, self.group)
         group = Group(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
         parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
         name = f"{made.name}.is.inside"
         self.made += [group.lane(arrays, kept), group.group(arrays),
                       agreed(version, quoted(name), parameters, size)]
-        return name
+        return name, group.limits
 
     def copied(self, made: Kernel) -> None:
         """Structures that a kernel gets by value and writes into are each thread's own."""
