@@ -8,6 +8,9 @@ import pytest
 import scipy.linalg
 
 from reactant.cache import origins
+from reactant.calling.traced import Result
+from reactant.native.argument import Argument
+from reactant.support import records
 
 
 class Plain:
@@ -53,3 +56,10 @@ def test_what_others_have_put_there(monkeypatch):
 def test_functions_of_other_parts_of_a_library():
     assert not origins.is_of_another(np.sin, "numpy")
     assert origins.is_of_another(scipy.linalg.norm, "numpy.linalg")
+
+
+@pytest.mark.parametrize("cls", [Argument, Result])
+def test_methods_that_our_records_get_when_they_are_used_are_no_patches(cls):
+    records._write(cls)
+    records._write_comparisons(cls)
+    assert {"__init__", "__eq__", "__hash__"} <= vars(cls).keys() and origins.patches(cls) == []

@@ -92,3 +92,11 @@ def test_fields_may_have_any_names():
     assert Awkward({}) == Awkward({}, [], 3) and Awkward({}).missing is not Awkward({}).missing
     with pytest.raises(TypeError):
         Awkward()
+
+
+def test_methods_that_are_written_are_of_the_classs_module():
+    """The compile cache takes others for somebody else's patches: whether an object had been compared decided whether
+    programs were kept."""
+    assert Point(1) == Point(1) and hash(Point(1)) == hash(Point(1))
+    for name in ("__init__", "__eq__", "__hash__"):
+        assert vars(Point)[name].__globals__["__name__"] == Point.__module__, name

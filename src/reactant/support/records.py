@@ -87,7 +87,7 @@ def _write_comparisons(cls: type) -> None:
     fields = dataclasses.fields(cls)        # type: ignore[arg-type]
     compared = [f.name for f in fields if f.compare]
     hashed = [f.name for f in fields if (f.compare if f.hash is None else f.hash)]
-    known: dict[str, Any] = {}
+    known: dict[str, Any] = {"__name__": cls.__module__}        # whose functions they are
     exec(f"""
 def equal(self, other):
     if other.__class__ is self.__class__:
@@ -107,7 +107,7 @@ def _parts(of: str, names: list[str]) -> str:
 
 def _initialiser(cls: type) -> Any:
     """What the standard one would be, which would write all other methods once more with it."""
-    known: dict[str, Any] = {"_put_": object.__setattr__, "_missing_": object()}
+    known: dict[str, Any] = {"__name__": cls.__module__, "_put_": object.__setattr__, "_missing_": object()}
     parameters, lines = ["self"], []
     fields = [f for f in dataclasses.fields(cls) if f.init]     # type: ignore[arg-type]
     if any(f.kw_only for f in fields) or len(fields) != len(dataclasses.fields(cls)) or hasattr(cls, "__post_init__"):
