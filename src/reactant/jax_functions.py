@@ -212,7 +212,7 @@ class JaxJitted(Jitted):
             from reactant.calling import recalled, recalled_jax
         entry: JaxCompiled = recalled.made(
             self, key, lambda: self._anew(args, kwargs), recalled_jax.JAX_FORM,
-            lambda jitted, key: recalled_jax.question(jitted, key, leaves, args, kwargs))
+            lambda: recalled_jax.question(self, key, leaves, args, kwargs))
         try:
             with collecting_later():
                 entry.prepare(args, kwargs)

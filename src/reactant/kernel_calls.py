@@ -80,7 +80,7 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
     while True:
         changed = _changed.get(kinds, frozenset())
         try:
-            described = Described(arguments, changed, getattr(way_in, "pointer_tables", frozenset()))
+            described = Described(arguments, changed, way_in.pointer_tables)
             result = _run(way_in, how, described)
             described.give_back(way_in.name)
             return result

@@ -77,18 +77,18 @@ def device_call(key: tuple, name: str, traced: Traced, executable: Executable, r
         writer.checks.insert(0, f"if {writer.compare(positional, keyword)}: return NotImplemented")
     except OnlySigned:
         return None
-    passed, storages = _buffers(writer, leaves, read, traced.written)
+    passed = _buffers(writer, leaves, read, traced.written)
     results = [f"r{number}" for number in range(len(executable.outputs))]
     writer.checks.append(f"{', '.join(results) or '[]'} = run({passed})")
-    after = [f"{storages[number]}.value = r{result}" for number, result in traced.written.items()]
-    after += _delivered(writer, name, traced, recipe, results, any(leaf[3] for leaf in leaves))
+    after = [f"s{number}.value = r{result}" for number, result in traced.written.items()]
+    after += _delivered(writer, name, traced, results, any(leaf[3] for leaf in leaves))
     writer.known |= {"run": run, "recipe": recipe, "held": held}
     made: DeviceCall = writer.function(
         _TEMPLATE.format(checks="\n        ".join(writer.checks), after="\n    ".join(after)), "call")
     return made
 
 
-def _delivered(writer: Writer, name: str, traced: Traced, recipe: Recipe, results: list[str], ours: bool) -> list[str]:
+def _delivered(writer: Writer, name: str, traced: Traced, results: list[str], ours: bool) -> list[str]:
     """The statements that deliver results."""
     made = [f"held({result})" for result in results] if ours else results
     lines = lines_of(traced, name, writer.known)
@@ -101,15 +101,12 @@ def _delivered(writer: Writer, name: str, traced: Traced, recipe: Recipe, result
             *["roots = args, kwargs"] * ("roots" in text), *lines]
 
 
-def _buffers(writer: Writer, leaves: Sequence[tuple], read: Sequence[int], written: Collection[int]
-             ) -> tuple[str, dict[int, str]]:
-    """What XLA's call gets, and the expressions of the storages of what is written; `writer` gets the conditions: our
-    arrays, which alone have what `held_by` gives, are all of their buffers, and none has that of one that is written.
-    """
+def _buffers(writer: Writer, leaves: Sequence[tuple], read: Sequence[int], written: Collection[int]) -> str:
+    """What XLA's call gets; `writer` gets the storages of what is written as `s0`, ... and the conditions: our arrays,
+    which alone have what `held_by` gives, are all of their buffers, and none has that of one that is written."""
     ours = [number for number in read if leaves[number][3]]
     everything = [*read] == [*range(len(leaves))]
     expressions = [name if place is None else f"{name}[{place}]" for name, place in writer.leaves]
-    storages = {number: f"s{number}" for number in written}
     writer.known |= {"held_by": held_by, "whole": whole_buffer, "shared": Storage, "kind": type}
     for number in written:
         writer.require(f"{expressions[number]}._writeable")
@@ -121,7 +118,7 @@ def _buffers(writer: Writer, leaves: Sequence[tuple], read: Sequence[int], writt
         if written:
             writer.require(f"len({{*map(id, b)}}) == {len(ours)}")
         writer.checks.append(f"if shared in {{*map(kind, b)}}: b = [*map(whole, {arrays})]")
-        return "*b", storages
+        return "*b"
     for number in ours:
         writer.checks.append(f"b{number} = held_by({expressions[number]})")
         for other in ours:
@@ -130,5 +127,5 @@ def _buffers(writer: Writer, leaves: Sequence[tuple], read: Sequence[int], writt
     for number in ours:
         writer.checks.append(f"if kind(b{number}) is shared: b{number} = whole({expressions[number]})")
     if not ours and everything:
-        return writer.found(), storages
-    return ", ".join(f"b{number}" if number in ours else expressions[number] for number in read), storages
+        return writer.found()
+    return ", ".join(f"b{number}" if number in ours else expressions[number] for number in read)

@@ -12,11 +12,15 @@ from reactant.calling import signature as sig
 from reactant.runtime.jax_internals import PYTREES, PjitFunction, Primitive, foreign_rules
 
 
+def can_tell(kind: type) -> bool:
+    """Whether jax takes objects of a class apart in a way that is known."""
+    return kind in (tuple, list, dict, type(None)) or kind in PYTREES or issubclass(kind, tuple)
+
+
 def _tree(tree: Any) -> tuple | None:
     """What a `PyTreeDef` depends on; None where it has nodes whose functions jax keeps to itself."""
     data = tree.node_data()
-    if data is not None and not (data[0] in (tuple, list, dict, type(None)) or issubclass(data[0], tuple)
-                                 or data[0] in PYTREES):
+    if data is not None and not can_tell(data[0]):
         return None
     return (None if data is None else (data[0], data[1]), *tree.children())
 

@@ -88,7 +88,7 @@ def _context() -> tuple:
     return found
 
 
-def asked(jitted: Any, key: tuple, ask: Callable[[Any, tuple], Question] | None = None) -> Question | None:
+def asked(jitted: Any, key: tuple, ask: Callable[[], Question] | None = None) -> Question | None:
     """The question for a call, or None where its program is not kept in the cache. ask: makes it."""
     clocks = sys.modules.get("reactant.native.clocks")
     if not jitted.options.cache or store.is_off() or clocks is not None and clocks.recording():
@@ -102,7 +102,7 @@ def asked(jitted: Any, key: tuple, ask: Callable[[Any, tuple], Question] | None 
         return None
     reached.learn_kernels()
     try:
-        return question_of(jitted, key) if ask is None else ask(jitted, key)
+        return question_of(jitted, key) if ask is None else ask()
     except NotCacheable as reason:
         refuse(_name(jitted), str(reason), _place(jitted))
     return None
@@ -127,7 +127,7 @@ def require_usual(jitted: Any) -> None:
 
 
 def made(jitted: Any, key: tuple, anew: Callable[[], Any], form: Form | None = None,
-         ask: Callable[[Any, tuple], Question] | None = None) -> Any:
+         ask: Callable[[], Question] | None = None) -> Any:
     """What `anew` makes for a signature: out of the cache, or made and kept there. form: what that is; a program if
     None. ask: makes the question."""
     form = form or PROGRAM

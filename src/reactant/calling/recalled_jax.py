@@ -14,9 +14,9 @@ import numpy as np
 
 from reactant.cache.encoding import dtype_told
 from reactant.cache.walk import NotCacheable
-from reactant.calling import recalled
+from reactant.calling import reached, recalled
 from reactant.calling.traced import Traced
-from reactant.runtime.jax_internals import PYTREES, tree_of
+from reactant.runtime.jax_internals import tree_of
 from reactant.support.random_keys import generator_of, is_key, key_dtype
 from reactant.support.records import dataclass
 
@@ -105,7 +105,7 @@ def _tree_told(tree: Any) -> Any:
         return None
     kind: Any = data[0]
     more = data[1]
-    if kind not in BUILT_IN.values() and kind not in PYTREES and not issubclass(kind, tuple):
+    if not reached.can_tell(kind):
         raise NotCacheable(f"jax takes {kind.__qualname__} apart in a way of its own")
     name = next((name for name, each in BUILT_IN.items() if each is kind), kind)
     return name, more, tuple(map(_tree_told, tree.children()))

@@ -190,12 +190,13 @@ class Retraced(Sharing):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         key, leaves = self._sign(args, kwargs)
+        first = key not in self._asked
+        self._asked.add(key)
+
+        def anew() -> Compiled:
+            return compiled_once(self._lower(key, keep=False))
         try:
-            if key in self._asked:
-                made = compiled_once(self._lower(key, keep=False))
-            else:
-                self._asked.add(key)
-                made = recalled.made(self, key, lambda: compiled_once(self._lower(key, keep=False)), SHARED)
+            made = recalled.made(self, key, anew, SHARED) if first else anew()
         except NotImported:
             if self.taken is None:
                 raise

@@ -65,7 +65,7 @@ class Wanted:
     def flatten(self, given: Any) -> list[Any]:
         """The values in what the user passes."""
         if self.mode == "reverse":
-            return _cotangents(self.trees, self.which, self.types, self.name, given)
+            return _cotangents(self.trees, self.which, self.name, given)
         return _tangents(self.trees, self.which, given)
 
 
@@ -230,7 +230,7 @@ def _fitting(given: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> 
     return given.astype(dtype) if np.dtype(given.dtype) != dtype else given
 
 
-def _cotangents(template: Any, varying: Sequence[int], shapes: Sequence[Any], name: str, given: Any) -> list[Any]:
+def _cotangents(template: Any, varying: Sequence[int], name: str, given: Any) -> list[Any]:
     wanted, leaves = leaves_of(template), leaves_of(given, template)
     if len(leaves) != len(wanted):
         raise ReactantError(f"The cotangent has {len(leaves)} leaves, the outputs of '{name}' have {len(wanted)}.",

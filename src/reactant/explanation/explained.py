@@ -158,14 +158,14 @@ def explain(function: Any, /, *args: Any, **kwargs: Any) -> Explanation:
         True
     """
     derivative = hasattr(function, "differentiated") and hasattr(function, "lower")
-    jitted = function if derivative else as_jitted(function)
+    jitted: Any = function if derivative else as_jitted(function)
 
     def make() -> Any:
         made = jitted.lower(*args, **kwargs).compile()
         made.executable.compile(on_device=made.lowered.on_device)
         return made
     with following():
-        inner = jitted.jitted if hasattr(jitted, "differentiated") and hasattr(jitted, "jitted") else jitted
+        inner = jitted.jitted if derivative else jitted
         compiled, not_kept = recalled.explained(inner, args, kwargs, make)
     needed: Sequence[Needed] = getattr(compiled.executable, "needed", tuple)()
     return account(compiled.lowered, compiled.times, compiled.traffic(), needed, not_kept)

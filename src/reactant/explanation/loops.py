@@ -1,7 +1,6 @@
 """Why the loops that are left in a program are loops: what each iteration needs of the one before."""
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 from jaxlib.mlir import ir
@@ -10,7 +9,7 @@ from reactant.batching.analysis import reads
 from reactant.batching.raising import UPDATE, Plan
 from reactant.batching.roles import Recurrent
 from reactant.ir import induction, modules
-from reactant.rewrite.report import source_line
+from reactant.rewrite.report import short_place, source_line
 from reactant.support.records import dataclass
 
 MOST_NEEDS = 6
@@ -25,7 +24,7 @@ class Stayed:
     why: str
 
     def __str__(self) -> str:
-        where = f"loop of {_short(self.place)}" if self.place else "a loop of no line"
+        where = f"loop of {short_place(self.place)}" if self.place else "a loop of no line"
         return f"{where}: {self.why}"
 
 
@@ -78,13 +77,8 @@ def _need(value: ir.Value, argument: ir.Value) -> str:
     made = value.owner if not isinstance(value.owner, ir.Block) else None
     kind = str(argument.type).removeprefix("tensor<").removesuffix(">").replace("x", " x ") \
         if argument.type.shape else str(argument.type.element_type)
-    line = _short(source_line(made.operation.location)) if made is not None else ""
+    line = short_place(source_line(made.operation.location)) if made is not None else ""
     where = f", made in {line}" if line else ""
     if made is not None and made.operation.name == UPDATE:
         return f"elements ({kind}) that {line or 'it'} writes and later iterations read"
     return f"{kind}{where}"
-
-
-def _short(place: str) -> str:
-    file, _, number = place.rpartition(":")
-    return f"{os.path.basename(file)}:{number}" if number.isdigit() else place

@@ -20,6 +20,7 @@ from reactant.calling.jitted import Jitted
 from reactant.profiling.plain import Called, Recorder
 from reactant.profiling.scripts import run_script
 from reactant.profiling.text import duration
+from reactant.rewrite.report import short_place
 from reactant.support.records import dataclass
 from reactant.support.time_limits import limited
 from reactant.verification import agreement, verify
@@ -96,9 +97,9 @@ class Diagnosis:
                      duration(t.compiling) if known else "",
                      f"{math.ceil(t.pays_after):,} calls" if known and t.pays_after < math.inf else "")
             parts.append("  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
-                         + f"  {t.name} ({_short(t.place)}){f', within {t.within}' if t.within else ''}")
+                         + f"  {t.name} ({short_place(t.place)}){f', within {t.within}' if t.within else ''}")
             if not known:
-                parts.append(" " * 12 + f"{t.verdict}{f' at {_short(t.line)}' if t.line else ''}: {t.why}")
+                parts.append(" " * 12 + f"{t.verdict}{f' at {short_place(t.line)}' if t.line else ''}: {t.why}")
         best = [t for t in self.trials if t.verdict == "compiles" and t.faster >= WORTH]
         if best:
             outer = [t for t in best if not t.within or t.within not in {b.name for b in best}]
@@ -203,11 +204,6 @@ def _line_of(error: Exception, function: Callable) -> str:
     lines = [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
              if frame.filename == own]
     return lines[-1] if lines else ""
-
-
-def _short(place: str) -> str:
-    file, _, line = place.rpartition(":")
-    return f"{os.path.basename(file)}:{line}"
 
 
 @contextlib.contextmanager

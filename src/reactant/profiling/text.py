@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import math
-import os
 
 from reactant.profiling.records import Measured, Work
+from reactant.rewrite.report import short_place
 
 MOST_LINES, MOST_OPERATIONS, MOST_LOOPS = 20, 20, 10
 """Rows that are printed; all are in the profile."""
@@ -21,7 +21,7 @@ def text(profile: Measured) -> str:
     parts += ["", "by line", _row("time", "part", "bytes", "flops", "bound", "limit", "line")]
     lines = p.lines
     for line in lines[:MOST_LINES]:
-        place = _short_place(line.place) or "(no line)"
+        place = short_place(line.place) or "(no line)"
         parts.append(_row(duration(line.seconds), _part(line.seconds, p.seconds), number(line.work.bytes, "B"),
                           number(line.work.flops + line.work.special), bound(line.seconds, line.work, p), p.limit(line),
                           f"{place}  {line.source}"[:WIDE + 30]))
@@ -29,7 +29,7 @@ def text(profile: Measured) -> str:
     parts += _outside(p)
     parts += ["", "by operation", _row("time", "part", "count", "each", "bound", "limit", "operation")]
     for op in p.operations[:MOST_OPERATIONS]:
-        where = ", ".join(_short_place(line) for line in list(op.lines)[:3] if line)
+        where = ", ".join(short_place(line) for line in list(op.lines)[:3] if line)
         parts.append(_row(duration(op.seconds), _part(op.seconds, p.seconds), f"{op.count:g}",
                           duration(op.seconds / op.count if op.count else 0.0), bound(op.seconds, op.work, p),
                           op.limit(p.rates), f"{op.kind:6} {_clipped(_named(op.name, op.what))}"
@@ -40,7 +40,7 @@ def text(profile: Measured) -> str:
         for loop in p.loops[:MOST_LOOPS]:
             parts.append(_row(duration(loop.seconds), _part(loop.seconds, p.seconds), f"{loop.entered:g}",
                               f"{loop.iterations:g}", duration(loop.each), "",
-                              f"{loop.kind:6} {_short_place(loop.place)}"))
+                              f"{loop.kind:6} {short_place(loop.place)}"))
     parts += ["", "bound: the least time in which this machine moves the bytes or does the arithmetic, of the time "
               "taken.", "A thunk or loop nest is measured as a whole; its lines have its time by the operations in it."]
     return "\n".join(parts)
@@ -109,8 +109,3 @@ def number(value: float, unit: str = "") -> str:
         if value >= size:
             return f"{value / size:.3g} {prefix}{unit}"
     return f"{value:.3g} {unit}".rstrip()
-
-
-def _short_place(place: str) -> str:
-    file, _, line = place.rpartition(":")
-    return f"{os.path.basename(file)}:{line}" if file else place

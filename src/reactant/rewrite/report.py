@@ -1,6 +1,7 @@
 """What a run of rules did: which fired, how often, how long they took, and on which lines of the user's program."""
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -166,3 +167,9 @@ def source_line(location: ir.Location) -> str:
     """`file:line` of the innermost user frame of a location, or "" where there is none."""
     found = file_and_line(location)
     return f"{found[0]}:{found[1]}" if found else ""
+
+
+def short_place(place: str) -> str:
+    """A `file:line` without the file's folder."""
+    file, _, line = place.rpartition(":")
+    return f"{os.path.basename(file)}:{line}" if file else place

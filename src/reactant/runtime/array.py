@@ -82,6 +82,12 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
                     held = self._held = Storage(held)
         return held
 
+    @property
+    def _rests(self) -> tuple[int, ...] | None:
+        """The padding of the buffer, if it has any."""
+        held = self._held
+        return held.rests if type(held) is Storage else None
+
     def _current(self) -> Array:
         """The buffer, which is there."""
         held = self._held
@@ -120,7 +126,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def is_padded(self) -> bool:
         """Whether the buffer is longer than what it holds."""
-        return self._storage.rests is not None if self._layout is None else self.buffer.shape != self._layout.shape
+        return self._rests is not None if self._layout is None else self.buffer.shape != self._layout.shape
 
     @property
     def sharding(self) -> Sharding:
@@ -203,12 +209,12 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _host(self) -> np.ndarray:
         """The elements as a read-only ndarray; on CPU the buffer itself, not a copy."""
-        host = shards.host_of(self._current(), self._storage.rests)
+        host = shards.host_of(self._current(), self._rests)
         return host if self._layout is None else strided(host.reshape(-1), self._layout)
 
     def _shadow(self) -> tuple[np.ndarray, np.ndarray]:
         self._current()     # there is one
-        return shadow_of(self.layout, types.size(self._storage.shape), self.dtype)
+        return shadow_of(self.layout, types.size(self._held.shape), self.dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         host = self._host()
@@ -300,7 +306,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def layout(self) -> Layout:
         """Which elements of the buffer this shows."""
-        return self._layout or Layout.whole(self._storage.shape)
+        return self._layout or Layout.whole(self._held.shape)
 
     @property
     def apart(self) -> tuple[int, ...] | None:
@@ -316,7 +322,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         """Whether the two have an element of one buffer in common."""
         if not self.same_buffer(other):
             return False
-        shadow, flat = shadow_of(self.layout, types.size(self._storage.shape), self.dtype)
+        shadow, flat = shadow_of(self.layout, types.size(self._held.shape), self.dtype)
         return np.shares_memory(shadow, strided(flat, other.layout))
 
     def whole(self) -> DeviceArray:
@@ -345,7 +351,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _shown(self, host: np.ndarray) -> DeviceArray:
         """What NumPy made a view of the elements: a view of them, read-only where writes could not go through it."""
-        whole = shards.host_of(self._current(), self._storage.rests).reshape(-1)
+        whole = shards.host_of(self._current(), self._rests).reshape(-1)
         layout = layout_in(host, whole)
         if layout is None:
             return self._read_only(lambda elements: host)
@@ -468,7 +474,7 @@ class DeviceArray(np.lib.mixins.NDArrayOperatorsMixin):
         return f"<{self.dtype.name}{list(self.shape)}, {self._told()}>" if self.is_elsewhere else str(self._host())
 
     def _told(self) -> str:
-        where = shards.told(self._current(), self._storage.shape)
+        where = shards.told(self._current(), self._held.shape)
         return where if self._layout is None else f"of an array {where}"
 
     def __format__(self, specification: str) -> str:

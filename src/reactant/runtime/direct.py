@@ -16,8 +16,8 @@ import jax
 import numpy as np
 
 from reactant.runtime import heap
-from reactant.runtime.jax_internals import compiled_as, initialize_lapack, serialized, trace_context
-from reactant.runtime.program import Body, Variant, absent, note_alive, run_module, temporaries
+from reactant.runtime.jax_internals import serialized, trace_context
+from reactant.runtime.program import Body, Variant, absent, note_alive, recalled, run_module, temporaries
 
 MOST_MISSED = 3
 """Calls for other programs after which the signature is looked up first. (A miss costs a millisecond.)"""
@@ -111,18 +111,12 @@ class Direct:
 
     def _recalled(self, args: tuple, kwargs: dict) -> Any:
         """XLA's executable of the compile cache, which the calls use; None where it has none that jaxlib takes."""
-        data = None if self._body.kept is None else self._body.kept.find(DIRECT, self._options)
-        if data is None:
+        if self._body.kept is None:
             return None
-        if b"lapack_" in (self._body.native or self._body.bytecode):
-            initialize_lapack()
         jitted = self._made(True)
-        lowered = jitted.lower(*args, **kwargs)
-        try:
-            found = compiled_as(lowered, data)
-        except Exception:       # jaxlib's errors have no common class
-            return None
-        self._jitted = jitted
+        found = recalled(lambda: jitted.lower(*args, **kwargs), self._body, DIRECT, self._options)
+        if found is not None:
+            self._jitted = jitted
         return found
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:

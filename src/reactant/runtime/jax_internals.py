@@ -73,7 +73,7 @@ try:
     _RULES = {"jvp": _ad.primitive_jvps, "transpose": _ad.primitive_transposes,
               "batch": _batching.fancy_primitive_batchers, "lowering": _mlir._lowerings}
     _Lowering: Any = _mlir.LoweringRuleEntry
-    _LEAF = jax.tree_util.tree_structure(0)
+    _LEAF = _tree_util.dispatch_registry.flatten(0)[1]
     PjitFunction: type[Any] = type(jax.jit(lambda: None))      # of what `jax.jit` returns
     initialize_lapack = _lapack._lapack.initialize
     initialize_hybrid_kernels = _gpu_solver.initialize_hybrid_kernels
@@ -108,17 +108,21 @@ def foreign_rules(is_foreign: Callable[[Any], bool]) -> list[tuple[str, str, Any
     a function is."""
     found = []
     for kind, table in _RULES.items():
-        functions = _functions_in(table.values(), 4)
+        functions = _functions_in(table.values())
         if any(map(is_foreign, {each.__code__.co_filename: each for each in functions}.values())):
             found += [(kind, str(primitive), each) for primitive, rule in table.items()
-                      for each in _functions_in((rule,), 4) if is_foreign(each)]
+                      for each in _functions_in((rule,)) if is_foreign(each)]
     return found
 
 
-def _functions_in(rules: Iterable[Any], depth: int) -> list[Any]:
+DEPTH = 4
+"""How far functions of rules are looked for in what the rules were made of."""
+
+
+def _functions_in(rules: Iterable[Any]) -> list[Any]:
     """Functions among rules, and in what those were made of."""
     functions, waiting = [], list(rules)
-    for _ in range(depth):
+    for _ in range(DEPTH):
         inner: list[Any] = []
         for x in waiting:
             kind = type(x)
@@ -238,9 +242,6 @@ def checked_call(compiled: Any, fits: Callable[[tuple], bool], alone: bool) -> C
     except (AttributeError, TypeError):  # pragma: no cover - only with a jax we do not know
         return None
     return made
-
-
-_LEAF = _tree_util.dispatch_registry.flatten(0)[1]
 
 
 def apart(array: Any) -> Any:

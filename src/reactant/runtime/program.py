@@ -321,16 +321,15 @@ def _lower_absent(ctx: jax_mlir.LoweringRuleContext, *arguments: ir.Value, body:
     return list(made.results)
 
 
-def _recalled(lowered: Callable[[Callable[..., list[Any]]], Any], body: Body, variant: Variant,
-              options: Mapping[str, Any]) -> Any:
-    """The executable of the compile cache; None where it has none that jaxlib takes."""
+def recalled(lowered: Callable[[], Any], body: Body, variant: Variant, options: Mapping[str, Any]) -> Any:
+    """The executable of the compile cache, for what `lowered` gives; None where it has none that jaxlib takes."""
     data = body.kept.find(variant, options)
     if data is None:
         return None
     if b"lapack_" in (body.native or body.bytecode):
         initialize_lapack()
     with collecting_later():
-        made = lowered(lambda *given: absent.bind(*given, body=body))
+        made = lowered()
         try:
             return compiled_as(made, data)
         except Exception:       # jaxlib's errors have no common class
@@ -369,7 +368,8 @@ class Program:
                 *(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in parameters))
 
         with X64(), progress.step(f"XLA compiles {body.name!r}"):
-            self.compiled: Any = _recalled(lowered, body, variant, options) if own else None
+            self.compiled: Any = recalled(lambda: lowered(lambda *given: absent.bind(*given, body=body)), body, variant,
+                                          options) if own else None
             if self.compiled is None:
                 made = lowered(_whole(body, variant))
                 if sharding is not None and body.prelude is not None:

@@ -52,7 +52,6 @@ def test_several_processes_at_once_make_it_once(tmp_path, monkeypatch):
 def test_what_does_not_compile_is_an_error_and_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("REACTANT_CUDA_CACHE", str(tmp_path))
     monkeypatch.setattr(library, "FLAGS", ("-DREACTANT_ABI_VERSION=0", "-include", "nowhere.h"))
-    monkeypatch.setattr(library, "RUNTIME", RUNTIME / "nothing")
     monkeypatch.setattr(library, "digest", lambda: "none")
     (tmp_path / "one.cpp").write_text("")
     monkeypatch.setattr(library, "RUNTIME", tmp_path)

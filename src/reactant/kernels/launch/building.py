@@ -45,6 +45,10 @@ class WayIn(Protocol):
     source: str
     line: int
 
+    @property
+    def pointer_tables(self) -> frozenset[int]:
+        """The parameters that are pointers to pointers."""
+
     def prepare(self, arguments: tuple[Argument, ...], operands: Operands) -> tuple[str, ...]:
         """Fill in the call of the kernel for these arguments; returns its LLVM modules."""
 

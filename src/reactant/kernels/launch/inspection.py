@@ -48,7 +48,7 @@ def _bound(way_in: WayIn, how: launch.Launch, arguments: tuple, look: Callable[[
 
 def _traced(session: Trace, arguments: tuple, changed: frozenset[int], way_in: WayIn) -> tuple:
     """The arguments as a compiled launch has them: memories and floating-point numbers are run-time values."""
-    described = Described(arguments, changed, getattr(way_in, "pointer_tables", frozenset()))
+    described = Described(arguments, changed, way_in.pointer_tables)
     roots = tuple(Tensor.of_value(session.add_argument(tuple(r.shape), np.dtype(r.dtype))) for r in described.roots)
     numbers = tuple(Tensor.of_value(session.add_argument((), np.asarray(n).dtype), PYTHON if type(n) in (float, complex)
                                     else SCALAR) for n in described.numbers)

@@ -78,7 +78,7 @@ def bound(way_in: WayIn, launch: Launch, given: Sequence[Any]) -> Binding:
     """The arguments of a launch. To Numba structs are memory, which kernels may change; where they don't, the numbers
     in it are better known."""
     names = parameter_names(way_in)
-    tables: frozenset[int] = getattr(way_in, "pointer_tables", frozenset())
+    tables: frozenset[int] = way_in.pointer_tables
     binding = bind(given, names, tables=tables)
     if way_in.frontend != "numba" or not structs(binding.arguments):
         return binding

@@ -43,6 +43,7 @@ class NumbaKernel(Told):
     """A `@cuda.jit` kernel: its IR for given argument types."""
 
     frontend = "numba"
+    pointer_tables: frozenset[int] = frozenset()
 
     def __init__(self, dispatcher: Any):
         self.dispatcher = dispatcher

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from reactant.runtime.devices import default_device
+from reactant.support import folders
 
 
 @dataclass(frozen=True)
@@ -260,9 +261,8 @@ def device_name() -> str:
 def stored_at() -> Path:
     """Where `reactant calibrate` stores what it measures for this device and jaxlib."""
     import jaxlib
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reactant"
     name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{device_name()} {platform.machine()} jaxlib {jaxlib.__version__}")
-    return folder / f"calibration-{name}.json"
+    return Path(folders.home()) / f"calibration-{name}.json"
 
 
 def costs() -> Costs | None:
