@@ -1,6 +1,7 @@
 // cub::DeviceMemcpy::Batched and cub::DeviceCopy::Batched on this device.
 #pragma once
 #include <cub/config.cuh>
+#include <cub/device/dispatch/tuning/tuning_batch_memcpy.cuh>
 #include <cub/util_device.cuh>
 #include <cub/util_type.cuh>
 
@@ -12,7 +13,6 @@
 CUB_NAMESPACE_BEGIN
 namespace detail {
 namespace batch_memcpy {
-template <class...> struct policy_hub;
 template <class In, class Out, class Sizes, bool Bytes> struct copies {
     In in; Out out; Sizes sizes;
     _CCCL_DEVICE void operator()(reactant_parallel::Index k) {
