@@ -53,7 +53,7 @@ def why_not(line: str) -> str:
 
 def function_of(found: re.Match) -> tuple[str, str]:
     """(first line, rest) of the LLVM function for one statement. Raises `NotKnown`."""
-    result = found["type"].strip()
+    result = re.sub(r"\b(noundef|range\([^)]*\)) ", "", found["type"]).strip()
     results = [] if result == "void" else split_arguments(result.strip("{} ")) if result.startswith("{") else [result]
     operands = [type_of(re.sub(r"\s(%\S+|@[\w.$]+|-?[\d.xXa-fA-F+e]+|true|false|null)$", "", o))
                 for o in split_arguments(found["operands"])]
