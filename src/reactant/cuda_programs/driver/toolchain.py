@@ -24,8 +24,8 @@ LIBRARIES = Path(__file__).parents[1] / "host" / "cccl"
 CCCL = "nvidia-cuda-cccl-cu12", "12.9."
 """The package with CCCL's headers, and the release that `LIBRARIES` fits."""
 
-SETTINGS = "-DCUB_DISABLE_CDP", "-DCCCL_DISABLE_NVTX"
-"""Algorithms that device code calls run within its thread; nobody records ranges."""
+SETTINGS = "-DCUB_DISABLE_CDP", "-DCCCL_DISABLE_NVTX", "-D_LIBCUDACXX_ATOMIC_UNSAFE_AUTOMATIC_STORAGE"
+"""Algorithms that device code calls run within its thread; nobody records ranges; all memory is of one kind."""
 
 
 @dataclass(frozen=True)
