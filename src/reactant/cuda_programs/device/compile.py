@@ -14,8 +14,17 @@ def device_ir(source: str | os.PathLike, options: Sequence[str] = (), *, identit
     """LLVM IR of the object, before LLVM optimises it."""
     text, _ = front.compiled(source, options, contract=contract, relocatable=relocatable, compiler=compiler,
                              system=system)
+    return _arranged(text, identity or os.fspath(source), relocatable)
+
+
+def _arranged(text: str, identity: str, relocatable: bool) -> str:
     module = retarget.retargeted(text, relocatable)
-    return arrange.arranged(prepared.prepared(module), module, identity or os.fspath(source))
+    return arrange.arranged(prepared.prepared(module), module, identity)
+
+
+def object_of(text: str, identity: str, relocatable: bool = False) -> bytes:
+    """The object file of device code that clang has made LLVM IR of (`front.compiled`)."""
+    return engine.object_file(_arranged(text, identity, relocatable))
 
 
 def device_object(source: str | os.PathLike, options: Sequence[str] = (), *, identity: str | None = None,

@@ -121,7 +121,7 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
         _host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
-    unit = _in_one_piece(unit, folder)
+    unit = in_one_piece(unit, folder)
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
@@ -141,7 +141,7 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     return [host, device]
 
 
-def _in_one_piece(unit: Unit, folder: Path) -> Unit:
+def in_one_piece(unit: Unit, folder: Path) -> Unit:
     """The source with launches as clang reads them, where it has others; lines stay what they are."""
     text = unit.source.read_text(errors="surrogateescape")
     joined = with_launches_joined(text)
@@ -175,15 +175,20 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
+def device_options(unit: Unit) -> list[str]:
+    """clang's options for a source's device code, with headers that are compiled already."""
+    command = unit.command
+    options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
+    words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                          system=unit.tools.system())
+    return options + precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
+
+
 def _device(unit: Unit) -> bytes:
     command = unit.command
     from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
 
-    options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
-    words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
-                          system=unit.tools.system())
-    options += precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
-    return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
+    return device_object(unit.file, device_options(unit), identity=unit.identity, contract=command.contract,
                          relocatable=command.relocatable, system=unit.tools.system())
 
 

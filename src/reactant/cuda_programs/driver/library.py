@@ -26,6 +26,8 @@ from reactant.support.folders import home as user_folder
 FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
          "-ffunction-sections", f"-I{RUNTIME}", f"-I{INCLUDE}")
 ARCHIVES = ("libcudart_static.a", "libcudart.a")
+EXPORTS = "reactant.exports"
+"""Which of a program's functions modules see that it loads (a list for the linker)."""
 EMPTY = ("libcudadevrt.a", "libcuda.a", "libnvrtc.a")
 
 
@@ -94,10 +96,11 @@ def _make(tools: Toolchain, folder: Path) -> None:
             (whole / name).mkdir(parents=True)
         sources = sorted(RUNTIME.glob("*.cpp"), key=lambda file: -file.stat().st_size)
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            objects = list(threads.map(lambda source: _compiled(tools, source, whole / "objects"), sources))
+            objects = list(threads.map(lambda source: _compiled(tools, source, whole / "objects", folder), sources))
         _call([*tools.archiver, "rcs", str(whole / "lib64" / ARCHIVES[0]), *map(str, objects)])
         for name in ARCHIVES[1:]:
             (whole / "lib64" / name).symlink_to(ARCHIVES[0])
+        (whole / "lib64" / EXPORTS).write_text("{ reactant_*; };\n")
         for name in EMPTY:
             (whole / "lib64" / name).write_bytes(b"!<arch>\n")
         shutil.rmtree(whole / "objects")
@@ -110,9 +113,10 @@ def _make(tools: Toolchain, folder: Path) -> None:
         os.rename(whole, folder)
 
 
-def _compiled(tools: Toolchain, source: Path, folder: Path) -> Path:
+def _compiled(tools: Toolchain, source: Path, folder: Path, home: Path) -> Path:
     target = folder / f"{source.stem}.o"
-    _call([*tools.compiler(), *FLAGS, "-c", str(source), "-o", str(target)])
+    nvcc = str(home / "bin" / "nvcc").replace("\\", "\\\\").replace('"', '\\"')     # what nvrtc calls
+    _call([*tools.compiler(), *FLAGS, f'-DREACTANT_NVCC="{nvcc}"', "-c", str(source), "-o", str(target)])
     return target
 
 

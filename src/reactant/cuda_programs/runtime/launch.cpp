@@ -163,12 +163,9 @@ size_t blocks_per_processor(Function &function, int block, size_t shared) {
 
 }  // namespace reactant
 
-namespace {
-
-cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
-                          bool cooperative) {
+namespace reactant {
+cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream) {
     return call([&]() -> cudaError_t {
-        Launch launch{function_of(stub), grid, block, shared, cooperative};
         if (cudaError_t error = check(launch)) return error;
         bool capturing = false;
         if (cudaError_t error = ready(stream, &capturing)) return error;
@@ -182,6 +179,14 @@ cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **argume
         node.keep_arguments(arguments);
         return submit(stream, std::move(node));
     });
+}
+}  // namespace reactant
+
+namespace {
+
+cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
+                          bool cooperative) {
+    return launch(Launch{function_of(stub), grid, block, shared, cooperative}, arguments, stream);
 }
 
 }  // namespace

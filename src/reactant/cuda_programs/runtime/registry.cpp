@@ -24,6 +24,8 @@ struct Registry {
     std::map<std::string, Function *> named;
 };
 
+thread_local std::vector<const ReactantModule *> *listed = nullptr;
+
 Registry &registry() {
     static Registry *const made = new Registry;
     return *made;
@@ -123,6 +125,18 @@ bool symbol_at(const void *address, ReactantSymbol *found) {
     return true;
 }
 
+void list_modules(std::vector<const ReactantModule *> *into) { listed = into; }
+
+void forget(const ReactantModule *module) {
+    Registry &r = registry();
+    std::unique_lock lock(r.mutex);
+    std::vector<const ReactantModule *> rest;
+    for (const ReactantModule *each : r.modules)
+        if (each != module) rest.push_back(each);
+    r.modules.swap(rest);
+    r.addresses.clear(), r.addressed = 0, r.named.clear();
+}
+
 }  // namespace reactant
 
 using namespace reactant;
@@ -155,6 +169,7 @@ void reactant_register_module(const ReactantModule *module) {
     }
     std::unique_lock lock(registry().mutex);
     registry().modules.push_back(module);
+    if (listed) listed->push_back(module);
 }
 
 // Called by clang's constructors. The wrapper's third word is the GPU binary: the identity of the translation unit.
