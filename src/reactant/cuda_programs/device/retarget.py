@@ -8,6 +8,7 @@ import math
 import re
 from dataclasses import field
 
+from reactant.cuda_programs.device import launches
 from reactant.cuda_programs.device.text import NAME
 from reactant.cuda_programs.device.types import leading
 from reactant.errors import UnsupportedError
@@ -40,6 +41,8 @@ class Retargeted:
     shared: dict[str, Variable] = field(default_factory=dict)
     constant: dict[str, Variable] = field(default_factory=dict)
     device: dict[str, Variable] = field(default_factory=dict)
+    launched: list[str] = field(default_factory=list)
+    """Kernels that kernels launch, of this file or of others."""
     limits: dict[str, int] = field(default_factory=dict)
     """The most threads of a block, of kernels that say so (__launch_bounds__)."""
 
@@ -54,9 +57,11 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
     """clang's module for this processor; `relocatable`: other objects may name its functions and variables."""
     text = _MANAGED.sub(_managed, _plain_types(text))
     exports: set[str] = set()
+    kernels = [m[1].strip('"') for m in _KERNEL.finditer(text)]
+    text, launched = launches.named(text, kernels)
     if relocatable:
         text, exports = _renamed(text)
-    result = Retargeted("", exports=exports, kernels=[m[1].strip('"') for m in _KERNEL.finditer(text)])
+    result = Retargeted("", exports=exports, kernels=kernels, launched=launched)
     bounds = {m[1]: m[2] for m in re.finditer(r'^attributes (#\d+) = .*"nvvm.maxntid"="([\d,]+)"', text, re.MULTILINE)}
     for found in re.finditer(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\([^\n]* (#\d+)", text, re.MULTILINE):
         if found[2] in bounds:

@@ -318,14 +318,6 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void 
     });
 }
 
-int reactant_device_launch(const char *name, const uint32_t grid[3], const uint32_t block[3], void *const *arguments,
-                           uint64_t shared) {
-    Launch launch{function_named(name), dim3{grid[0], grid[1], grid[2]}, dim3{block[0], block[1], block[2]}, shared,
-                  false};
-    cudaError_t error = check(launch);
-    return error != cudaSuccess ? error : run(launch, arguments);
-}
-
 // All calls of the launch arrive; a failing one (an assertion, a trap) lets the others go on, and they end as well.
 void reactant_grid_wait(const ReactantLaunch *launch) {
     GridBarrier &barrier = state_of(launch).barrier;

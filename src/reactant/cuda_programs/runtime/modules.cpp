@@ -27,7 +27,8 @@ const char marker[] = "//reactant-module ";
     (void *)reactant_device_malloc, (void *)reactant_device_free, (void *)reactant_device_printf, (void *)reactant_device_assert,
     (void *)reactant_device_trap, (void *)reactant_device_clock, (void *)reactant_device_nanoseconds, (void *)reactant_scratch,
     (void *)reactant_grid_wait, (void *)reactant_texture, (void *)reactant_texture_fetch, (void *)reactant_texture_gather,
-    (void *)reactant_surface, (void *)reactant_device_launch, (void *)reactant_register_module, (void *)&reactant_zero,
+    (void *)reactant_surface, (void *)reactant_parameter_buffer, (void *)reactant_launch_from_device,
+    (void *)reactant_last_error_of_device, (void *)reactant_register_module, (void *)&reactant_zero,
     (void *)reactant_run_block, (void *)reactant_reduce_block, (void *)reactant_answer_warp};
 
 CUresult refused(CUresult error, const char *why) {

@@ -22,6 +22,7 @@ struct Registry {
     std::map<uintptr_t, const ReactantSymbol *> addresses;
     size_t addressed = 0;                                           // modules that are in `addresses`
     std::map<std::string, Function *> named;
+    std::unordered_map<const ReactantKernel *, Function *> rows;
 };
 
 thread_local std::vector<const ReactantModule *> *listed = nullptr;
@@ -91,6 +92,17 @@ Function *function_named(const char *name) {
     return r.named[name] = made;
 }
 
+Function *function_of_row(const ReactantKernel *kernel) {
+    Registry &r = registry();
+    std::unique_lock lock(r.mutex);
+    Function *&made = r.rows[kernel];
+    if (!made) {
+        made = new Function;
+        made->stub = nullptr, made->name = kernel->name, made->identity = nullptr, made->kernel = kernel;
+    }
+    return made;
+}
+
 const ReactantSymbol *symbol_of(const void *shadow) {
     Registry &r = registry();
     std::unique_lock lock(r.mutex);
@@ -134,7 +146,7 @@ void forget(const ReactantModule *module) {
     for (const ReactantModule *each : r.modules)
         if (each != module) rest.push_back(each);
     r.modules.swap(rest);
-    r.addresses.clear(), r.addressed = 0, r.named.clear();
+    r.addresses.clear(), r.addressed = 0, r.named.clear(), r.rows.clear();
 }
 
 }  // namespace reactant

@@ -83,6 +83,7 @@ struct Function {
 Function *function_of(const void *stub);        // nullptr: no such kernel in the program
 const ReactantKernel *kernel_of(Function &function);
 Function *function_named(const char *kernel);
+Function *function_of_row(const ReactantKernel *kernel);      // of a kernel that device code launches
 const ReactantSymbol *symbol_of(const void *shadow);
 bool symbol_at(const void *address, ReactantSymbol *found);
 // Modules that constructors of this thread register while `listed` is set are written there, too.
