@@ -26,7 +26,8 @@ def with_current(module: Module, kept_by_kernels: bool) -> str:
                  f"  %a = call ptr @llvm.threadlocal.address.p0(ptr @{VARIABLE})\n"
                  f"  %p = getelementptr i8, ptr %a, i64 {OFFSETS[register]}\n  %r = load {kind}, ptr %p\n"
                  f"  ret {kind} %r\n}}\n")
-    return text + (f"@{VARIABLE} = linkonce_odr hidden thread_local global [{library.CURRENT_SIZE} x i8] zeroinitializer, align 16\n")
+    return text + (f"@{VARIABLE} = linkonce_odr hidden thread_local global [{library.CURRENT_SIZE} x i8] "
+                   "zeroinitializer, align 16\n")
 
 
 def kept() -> list[str]:

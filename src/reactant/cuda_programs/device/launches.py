@@ -1,5 +1,5 @@
-"""Kernels that launch kernels: a launch names its kernel by a constant of two pointers, its name and its row in the table
-of the object, null for a kernel of another file.
+"""Kernels that launch kernels: a launch names its kernel by a constant of two pointers, its name and its row in the
+table of the object, null for a kernel of another file.
 
 A launch is over when it returns, which is one of the orders that CUDA allows: a grid runs at some time between its
 launch and the end of the grid that launches it.
@@ -27,7 +27,8 @@ def named(text: str, kernels: Sequence[str]) -> tuple[str, list[str]]:
     for name in sorted(launched):
         plain = re.escape(quoted(name))
         text = re.sub(rf"^declare [^\n@]*@{plain}\([^\n]*\n", "", text, flags=re.MULTILINE)
-        text = re.sub(rf"@{plain}(?![-\w$.(])", lambda m, name=name: f"@{quoted(PREFIX + name)}", text)
+        constant = f"@{quoted(PREFIX + name)}".replace("\\", r"\\")
+        text = re.sub(rf"@{plain}(?![-\w$.(])", constant, text)
         text += f"\n@{quoted(PREFIX + name)} = external constant [2 x ptr]\n"
     return f"{text}\n@{CURRENT} = external thread_local global [{CURRENT_SIZE} x i8]\n", sorted(launched)
 
@@ -35,10 +36,13 @@ def named(text: str, kernels: Sequence[str]) -> tuple[str, list[str]]:
 def defined(text: str, launched: Sequence[str], rows: Sequence[str]) -> str:
     """The module with its constants. rows: the kernels of the table, in order."""
     for number, name in enumerate(launched):
-        row = f"getelementptr (%reactant.kernel, ptr @reactant.kernels, i64 {rows.index(name)})" if name in rows else "null"
+        row = "null"
+        if name in rows:
+            row = f"getelementptr (%reactant.kernel, ptr @reactant.kernels, i64 {rows.index(name)})"
+        constant = f"@{quoted(PREFIX + name)}"
         length = len(name.encode()) + 1
         made = (f'@reactant.launched.{number}.name = private constant [{length} x i8] c"{name}\\00"\n'
-                f"@{quoted(PREFIX + name)} = private constant [2 x ptr] [ptr @reactant.launched.{number}.name, ptr {row}]\n")
-        text, there = re.subn(rf"^@{re.escape(quoted(PREFIX + name))} = external [^\n]*\n", "", text, flags=re.MULTILINE)
+                f"{constant} = private constant [2 x ptr] [ptr @reactant.launched.{number}.name, ptr {row}]\n")
+        text, there = re.subn(rf"^{re.escape(constant)} = external [^\n]*\n", "", text, flags=re.MULTILINE)
         text += made if there else ""
     return re.sub(rf"^@{CURRENT} = external [^\n]*\n", "", text, flags=re.MULTILINE) if launched else text

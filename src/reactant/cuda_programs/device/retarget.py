@@ -82,7 +82,8 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
 
 def _plain_types(text: str) -> str:
     """The module with names of types that are words: those of templates hold commas and brackets."""
-    names = {m[1]: f"%struct.named.{k}" for k, m in enumerate(re.finditer(r'^(%"[^"\n]+") = type ', text, re.MULTILINE))}
+    found = re.finditer(r'^(%"[^"\n]+") = type ', text, re.MULTILINE)
+    names = {m[1]: f"%struct.named.{k}" for k, m in enumerate(found)}
     return re.sub(r'%"[^"\n]+"', lambda m: names.get(m[0], m[0]), text) if names else text
 
 
@@ -90,8 +91,8 @@ def _with_declarations(text: str) -> str:
     """The module with declarations of what functions for inline assembly call."""
     if f"@{assembly.PREFIX}" not in text:
         return text
-    made = "".join(m[0] for m in re.finditer(rf"^define internal [^\n]*@{re.escape(assembly.PREFIX)}\d+\(.*?^}}\n", text,
-                                             re.MULTILINE | re.DOTALL))
+    functions = rf"^define internal [^\n]*@{re.escape(assembly.PREFIX)}\d+\(.*?^}}\n"
+    made = "".join(m[0] for m in re.finditer(functions, text, re.MULTILINE | re.DOTALL))
     known = {m[1].strip('"') for m in re.finditer(rf"^(?:declare|define) [^\n@]*@({NAME})\(", text, re.MULTILINE)}
     return text + "".join(cleanup.undeclared(made, known))
 

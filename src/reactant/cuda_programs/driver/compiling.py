@@ -1,6 +1,7 @@
 """One source to one object: host code by clang, device code by `device/`, at the same time."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -164,6 +165,11 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
     command = host_command(unit)
     rest = [*more, *dependencies, "-c", str(unit.file), "-o", str(target)]
     if unit.kind == "cuda" and not dependencies:        # a list of files names those that were read, and not these
+        if ready := _libraries(unit, command):
+            done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
+                                  errors="replace", check=False)
+            if done.returncode == 0:
+                return _said(done)          # all of a library was included, and may be what does not compile
         ready = precompiled.flags_for(command)
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
@@ -175,21 +181,36 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
-def device_options(unit: Unit) -> list[str]:
-    """clang's options for a source's device code, with headers that are compiled already."""
+def _libraries(unit: Unit, command: list[str]) -> list[str]:
+    """What makes a command read the headers of Thrust and CUB that are compiled already; [] where it includes none."""
+    text = unit.file.read_text(errors="replace")
+    header = precompiled.library_header(text)
+    return precompiled.flags_for(command, header, text) if header else []
+
+
+def device_options(unit: Unit, libraries: bool = False) -> list[str]:
+    """clang's options for a source's device code, with headers that are compiled already; `libraries`: with all of
+    Thrust and CUB, and nothing where the source includes none of it."""
     command = unit.command
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
-    return options + precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
+    words = words[:words.index(os.fspath(unit.file))]
+    ready = _libraries(unit, words) if libraries else precompiled.flags_for(words)
+    return options + ready if ready or not libraries else []
 
 
 def _device(unit: Unit) -> bytes:
     command = unit.command
     from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
 
-    return device_object(unit.file, device_options(unit), identity=unit.identity, contract=command.contract,
-                         relocatable=command.relocatable, system=unit.tools.system())
+    def compiled(options: list[str]) -> bytes:
+        return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
+                             relocatable=command.relocatable, system=unit.tools.system())
+    if options := device_options(unit, libraries=True):
+        with contextlib.suppress(clang.CompilationError):       # all of a library was included, and may be the reason
+            return compiled(options)
+    return compiled(device_options(unit))
 
 
 def say(command: list[str], output: str = "") -> None:
