@@ -45,9 +45,16 @@ def test_cub_in_blocks(ran, subject):
 
 @needs_cccl
 @pytest.mark.slow
-@pytest.mark.parametrize("subject", ["atomics", "standard"])
+@pytest.mark.parametrize("subject", ["atomics", "standard", "barriers"])
 def test_libcudacxx(ran, subject):
     assert ran("libcudacxx.cu", given=[subject]) == f"{subject} done\n"
+
+
+@needs_cccl
+@pytest.mark.slow
+def test_a_barrier_of_some_threads_is_an_error(ran):
+    said = ran("libcudacxx.cu", given=["few"])
+    assert "cuda::barrier: it is not of all threads of the block" in said and "few done" in said
 
 
 @pytest.mark.parametrize("subject", ["launches", "errors"])
