@@ -58,7 +58,8 @@ class Unit:
     @property
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
-        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output]
+        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
+                self.command.check]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 
@@ -83,7 +84,7 @@ def language_flags(unit: Unit) -> list[str]:
 def _optimisation(command: Command) -> list[str]:
     """-O2 where nothing is said: what is slow by oversight is slow on this device's host, too."""
     said = [command.optimisation] if command.optimisation else [] if command.debug or command.device_debug else ["-O2"]
-    return [*said, *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
+    return [*said, *(["-gline-tables-only"] if command.check else []), *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
 
 
 def host_command(unit: Unit) -> list[str]:
@@ -181,9 +182,9 @@ def _device(unit: Unit) -> bytes:
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
-    options += precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
+    options += [] if command.check else precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
     return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
-                         relocatable=command.relocatable, system=unit.tools.system())
+                         relocatable=command.relocatable, system=unit.tools.system(), check=command.check)
 
 
 def say(command: list[str], output: str = "") -> None:

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "checks.h"
 #include "runtime.h"
 
 using namespace reactant;
@@ -66,6 +67,16 @@ void run_with_grid_barrier(Blocks &blocks, State &state) {
     if (parts > count) parts = (unsigned)count;
     state.barrier.parts = parts;
     together(count, parts, part, &blocks);
+}
+
+// One after the other, so that what threads do is in one order; those that meet in the grid are under way at once.
+void run_checked(const ReactantKernel &kernel, Blocks &blocks) {
+    const bool at_once = kernel.flags & REACTANT_KERNEL_GRID_BARRIER;
+    const uint64_t step = at_once ? blocks.launch->blocks : 1;
+    for (uint64_t k = 0; k < blocks.launch->blocks && !failed(blocks.launch); k += step) {
+        part(&blocks, k, k + step);
+        end_of_block();
+    }
 }
 
 }  // namespace
@@ -134,7 +145,8 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     made.runtime = &state;
     Blocks blocks{&made, arguments};
     uint64_t threads = made.blocks * launch.block.x * launch.block.y * launch.block.z;
-    if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
+    if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
+    else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
     else run_measured(*launch.function, kernel, blocks, threads);
     cudaError_t error = end_of(&made);
@@ -321,6 +333,7 @@ void reactant_grid_wait(const ReactantLaunch *launch) {
     unsigned round = barrier.round.load(std::memory_order_acquire);
     if (barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == barrier.parts) {
         barrier.arrived.store(0, std::memory_order_relaxed);
+        if (launch->kernel->flags & REACTANT_KERNEL_CHECKED) checked_meetings->grid(launch);
         barrier.round.fetch_add(1, std::memory_order_release);
         return;
     }
