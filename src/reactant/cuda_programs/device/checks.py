@@ -13,6 +13,7 @@ from pathlib import Path
 from reactant.cuda_programs.device.front import PROGRAM_HEADERS
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.retarget import Retargeted
+from reactant.cuda_programs.device.steps import FRAME
 from reactant.cuda_programs.device.text import NAME, opcode_of, result_of, split
 from reactant.cuda_programs.device.types import leading
 from reactant.kernels.llvm_ir.signatures import split_arguments
@@ -77,7 +78,8 @@ def accesses(line: str, layout: Layout) -> list[Access]:
     else:
         kind, pointer = leading(parts[1]), parts[0]
     align = re.search(r", align (\d+)", line)
-    return [Access(pointer.partition("ptr ")[2].split(" seq_cst")[0], str(layout.type(kind).size()), how,
+    pointer = re.sub(r" (?:unordered|monotonic|acquire|release|seq_cst)$", "", pointer.partition("ptr ")[2])
+    return [Access(pointer, str(layout.type(kind).size()), how,
                    int(align[1]) if align else 1)]
 
 
@@ -263,7 +265,7 @@ def objects(shared: Sequence[tuple[int, str, int]]) -> list[str]:
     """Instructions that tell of a block's objects: (number in the frame, value of the bytes, flags)."""
     lines = ["call void @reactant_check_block(ptr %frame)"]
     for number, size, flags in shared:
-        lines += [f"%checked.{number}.at = getelementptr i8, ptr %frame, i64 {96 + 8 * number}",
+        lines += [f"%checked.{number}.at = getelementptr i8, ptr %frame, i64 {FRAME['own'] + 8 * number}",
                   f"%checked.{number} = load ptr, ptr %checked.{number}.at",
                   f"call void @reactant_check_object(ptr %frame, ptr %checked.{number}, i64 {size}, i32 {flags})"]
     return lines

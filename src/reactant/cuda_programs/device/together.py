@@ -178,7 +178,8 @@ def _objects(f: Writer, memory: Memory) -> list[tuple[int, str, int]]:
     if memory.dynamic:
         found.append((len(found), "%r.dynamic_shared", 0))
     first = len(found) + len(memory.kept)
-    return found + [(first + k, f.let(f"mul i64 %n, {size}"), checks.LOCAL) for k, (_, size) in enumerate(memory.arrays)]
+    found += [(first + k, f.let(f"mul i64 %n, {size}"), checks.LOCAL) for k, (_, size) in enumerate(memory.arrays)]
+    return found
 
 
 def _scratch(f: Writer, size: int) -> str:

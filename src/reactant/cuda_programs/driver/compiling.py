@@ -84,7 +84,9 @@ def language_flags(unit: Unit) -> list[str]:
 def _optimisation(command: Command) -> list[str]:
     """-O2 where nothing is said: what is slow by oversight is slow on this device's host, too."""
     said = [command.optimisation] if command.optimisation else [] if command.debug or command.device_debug else ["-O2"]
-    return [*said, *(["-gline-tables-only"] if command.check else []), *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
+    lines = ["-gline-tables-only", "-fno-inline"] if command.check else []      # so that launches are of their lines
+    return [*said, *lines, *(["-g"] if command.debug or command.device_debug else []),
+            *(["-pg"] if command.profiled else [])]
 
 
 def host_command(unit: Unit) -> list[str]:

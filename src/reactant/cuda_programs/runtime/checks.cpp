@@ -177,27 +177,33 @@ void check_at_end() {
     if (!checked_program) checked_program = on_exit(at_end, nullptr) == 0;
 }
 
+// The line of the program that an address belongs to; "" for those of this library and of kernels' stubs.
+static std::string line_of(const void *address) {
+    Dl_info info{};
+    if (!dladdr(address, &info) || !info.dli_fname) return "";
+    char command[512], function[512], line[512];
+    snprintf(command, sizeof command, "addr2line -fi -e '%s' 0x%" PRIxPTR " 2>/dev/null", info.dli_fname,
+             (uintptr_t)address - 1 - (uintptr_t)info.dli_fbase);
+    std::string found;
+    FILE *answer = popen(command, "r");
+    while (answer && found.empty() && fgets(function, sizeof function, answer) && fgets(line, sizeof line, answer)) {
+        line[strcspn(line, "\n")] = 0;
+        if (char *rest = strstr(line, " (discriminator")) *rest = 0;
+        if (line[0] != '?' && !strstr(line, "/cuda_programs/runtime/") && !strstr(line, "/reactant_program/") &&
+            !strstr(function, "__device_stub__"))
+            found = line;
+    }
+    if (answer) pclose(answer);
+    return found;
+}
+
 // An error that a function of the API returns, with the line that called it.
 void failed_call(cudaError_t error) {
     void *frames[16];
-    int count = backtrace(frames, 16);
+    const int count = backtrace(frames, 16);
     std::string where;
-    for (int k = 1; k < count && where.empty(); ++k) {
-        Dl_info info{};
-        if (!dladdr(frames[k], &info) || !info.dli_fname) continue;
-        char command[512], line[512] = "";
-        snprintf(command, sizeof command, "addr2line -e '%s' 0x%" PRIxPTR " 2>/dev/null", info.dli_fname,
-                 (uintptr_t)frames[k] - 1 - (uintptr_t)info.dli_fbase);
-        if (FILE *answer = popen(command, "r")) {
-            if (!fgets(line, sizeof line, answer)) line[0] = 0;
-            pclose(answer);
-        }
-        line[strcspn(line, "\n")] = 0;
-        if (!line[0] || line[0] == '?' || strstr(line, "/cuda_programs/runtime/") || strstr(line, "/reactant_program/"))
-            continue;
-        if (char *rest = strstr(line, " (discriminator")) *rest = 0;
-        where = std::string(", called at ") + line;
-    }
+    for (int k = 1; k < count && where.empty(); ++k) where = line_of(frames[k]);
+    if (!where.empty()) where = ", called at " + where;
     static std::set<std::string> texts;
     std::string text = std::string(cudaGetErrorName(error)) + " (" + cudaGetErrorString(error) + ")" + where;
     if (!texts.insert(text).second) return;
