@@ -170,7 +170,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
         if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
-            return _said(done)
+            return said(done)
     say([*command, *rest])
     if unit.read and "-MF" in dependencies:
         depfile = Path(dependencies[dependencies.index("-MF") + 1])
@@ -191,13 +191,14 @@ def _device(unit: Unit) -> bytes:
 
 def say(command: list[str], output: str = "") -> None:
     """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
-    _said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
+    said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
 
 
-def _said(done: subprocess.CompletedProcess, output: str = "") -> None:
-    said = NOISE.sub("", done.stderr)
-    if said:
-        sys.stderr.write(said)
+def said(done: subprocess.CompletedProcess, output: str = "") -> None:
+    """Hand on what a compiler or linker said. Raises `CompilationFailed`."""
+    words = NOISE.sub("", done.stderr)
+    if words:
+        sys.stderr.write(words)
     if output:
         Path(output).write_text(done.stdout)
     elif done.stdout:
