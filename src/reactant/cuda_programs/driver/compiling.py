@@ -14,7 +14,7 @@ from pathlib import Path
 from reactant.cuda_programs.device import front
 from reactant.cuda_programs.driver import precompiled
 from reactant.cuda_programs.driver.options import Command, Input
-from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
+from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
 from reactant.kernels.ways_in.cxx_tokens import with_launches_joined
 
@@ -78,6 +78,7 @@ def language_flags(unit: Unit) -> list[str]:
             both += ["-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func"]
         if command.device_debug:
             both += ["-D__CUDACC_DEBUG__=1"]
+        both += device_libraries()      # after the program's own folders: its copy of Thrust is its copy
     return both
 
 

@@ -19,6 +19,7 @@ constexpr double unknown_cost = 4;              // nanoseconds of a thread of a 
 
 struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; };
 thread_local std::vector<Configuration> pushed;
+thread_local double work_of_next = 0;           // nanoseconds of the thread's next launch, where it has said so
 
 std::atomic<uint64_t> launches{0};
 
@@ -44,7 +45,8 @@ void run_alone(Blocks &blocks) { part(&blocks, 0, blocks.launch->blocks); }
 void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads) {
     double cost = function.cost.load(std::memory_order_relaxed);
     if (cost == 0) cost = kernel.work ? kernel.work / 100.0 : unknown_cost;
-    double work = cost * (double)threads;
+    double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
+    work_of_next = 0;
     uint64_t count = blocks.launch->blocks;
     bool alone = work < 2 * wake_cost || processors() == 1 || count == 1 || inside_parallel();
     uint64_t start = nanoseconds();
@@ -197,6 +199,10 @@ cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **argume
 }  // namespace
 
 extern "C" {
+
+// Thrust's and CUB's kernels whose threads go through tiles know how long they take.
+void reactant_work_of_next_launch(double nanoseconds) { work_of_next = nanoseconds; }
+
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
     pushed.push_back({grid, block, shared, stream});
