@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,23 @@ class Process:
                 return b""
             content += more
         return content
+
+    def read_output(self) -> Callable[[], tuple[str, str]]:
+        """Read standard output and errors, where they are pipes, on threads; gives what waits for both."""
+        found = ["", ""]
+
+        def read(k: int, stream: Any) -> None:
+            found[k] = stream.read().decode(errors="replace")
+        threads = [threading.Thread(target=read, args=(k, stream), daemon=True)
+                   for k, stream in enumerate((self._process.stdout, self._process.stderr))]
+        for thread in threads:
+            thread.start()
+
+        def finished() -> tuple[str, str]:
+            for thread in threads:
+                thread.join()
+            return found[0], found[1]
+        return finished
 
     # ---- its end ----
 
