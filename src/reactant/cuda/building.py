@@ -90,8 +90,6 @@ class Built:
             self.library, status = running.made(given.command)
         if status != 0:
             raise clang.refused(given.title, said.getvalue().strip(), ())
-        if said.getvalue().strip():
-            warnings.warn(said.getvalue().strip(), stacklevel=4)
 
     # ---- host functions ----
 

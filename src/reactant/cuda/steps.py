@@ -128,6 +128,8 @@ class Reader:
             raise NotRecorded("its blocks meet at barriers of the grid")
         if mutable := [v for v in kernel.variables if "addrspace(4)" not in v.text]:
             raise NotRecorded(f"it uses the __device__ variable '{mutable[0].name}', which lives in the host's process")
+        if structs := [v for v in kernel.variables if v.dtype.base.kind == "V"]:
+            raise NotRecorded(f"its __constant__ variable '{structs[0].name}' holds structs")
         types = kernel.function.parameters
         if len(types) != len(row.parameters):
             raise NotRecorded("the arguments of its launch are not those of its signature")

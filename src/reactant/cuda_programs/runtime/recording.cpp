@@ -8,6 +8,7 @@
 #include <map>
 
 #include "runtime.h"
+#include "tape.h"
 
 using namespace reactant;
 
@@ -15,7 +16,7 @@ namespace {
 
 // ---- what is written down: each begins with its kind and its size in bytes, a multiple of 8 ----
 
-enum : uint32_t { made_allocation = 1, made_release, made_launch, made_copy, made_fill, made_symbol, made_look };
+enum : uint32_t { made_allocation = 1, made_release, made_launch, made_copy, made_fill, made_symbol, made_look, made_runs };
 
 struct Begin { uint32_t kind, bytes; };
 struct AllocationRow { Begin begin; uint64_t base, bytes; uint64_t kind; };
@@ -29,8 +30,10 @@ struct LaunchRow {
 struct CopyRow { Begin begin; uint64_t to, to_pitch, to_slice, from, from_pitch, from_slice, width, height, depth, host; };
 struct FillRow { Begin begin; uint64_t to, pitch, slice, width, height, depth; uint32_t value, element; };
 struct SymbolRow { Begin begin; uint64_t address, offset, bytes, staged, host, constant; };  // behind it: the mangled name
+// Behind it: TapeRun... of the row that follows: what is copied to the device, or (argument, offset in it) of a launch.
+struct RunsRow { Begin begin; uint64_t count; };
 // The host reads this from the device, and has it at `host`.
-struct LookRow { Begin begin; uint64_t from, pitch, slice, width, height, depth, host; };
+struct LookRow { Begin begin; uint64_t from, pitch, slice, width, height, depth, host, range; };
 
 constexpr size_t queue_bytes = (size_t)4 << 20, staged_at_most = (size_t)1 << 28;
 
@@ -170,6 +173,40 @@ template <class Row> Row *add(uint32_t kind, size_t more = 0) {
     return row;
 }
 
+void record_runs(const std::vector<TapeRun> &runs) {
+    if (runs.empty()) return;
+    RunsRow *row = add<RunsRow>(made_runs, runs.size() * sizeof(TapeRun));
+    row->count = runs.size();
+    memcpy(row + 1, runs.data(), runs.size() * sizeof(TapeRun));
+}
+
+// Of rows that lie apart: as if they were one behind the other.
+std::vector<TapeRun> runs_of(const void *from, const Copy &copy, size_t pitch, size_t slice) {
+    std::vector<TapeRun> all;
+    for (size_t z = 0; z < copy.depth; ++z)
+        for (size_t y = 0; y < copy.height; ++y)
+            for (TapeRun run : tape_runs((const char *)from + z * slice + y * pitch, copy.width)) {
+                run.offset += (z * copy.height + y) * copy.width;
+                all.push_back(run);
+            }
+    return all;
+}
+
+// What the device gives the host: leaves. Rows that lie apart are one range each, which Python is told of one by one.
+uint64_t range_of(const Copy &copy) {
+    if (!taping()) return 0;
+    if (copy.height * copy.depth == 1 || (copy.to_pitch == copy.width && (copy.depth == 1 ||
+        copy.to_slice == copy.width * copy.height)))
+        return tape_range(copy.to, copy.width * copy.height * copy.depth);
+    uint64_t first = 0;
+    for (size_t z = 0; z < copy.depth; ++z)
+        for (size_t y = 0; y < copy.height; ++y) {
+            uint64_t number = tape_range((char *)copy.to + z * copy.to_slice + y * copy.to_pitch, copy.width);
+            if (z == 0 && y == 0) first = number;
+        }
+    return first;
+}
+
 // A copy of the host's rows, one behind the other; 0 where there is no room.
 size_t stage(const Copy &copy) {
     Recording &r = recording();
@@ -221,6 +258,15 @@ bool record_launch(const Launch &launch, void *const *arguments) {
         values = std::max<size_t>(values, kernel.parameters[k].offset + kernel.parameters[k].size);
     values = (values + 7) & ~(size_t)7;
     size_t name = launch.function->name.size() + 1;
+    if (taping()) {
+        std::vector<TapeRun> all;
+        for (uint32_t k = 0; k < kernel.parameter_count; ++k)
+            for (TapeRun run : tape_runs(arguments[k], kernel.parameters[k].size)) {
+                run.offset += kernel.parameters[k].offset;
+                all.push_back(run);
+            }
+        record_runs(all);
+    }
     LaunchRow *row = add<LaunchRow>(made_launch, table + values + name);
     row->site = (uint64_t)(uintptr_t)launch.site, row->function = (uint64_t)(uintptr_t)launch.function;
     row->grid[0] = launch.grid.x, row->grid[1] = launch.grid.y, row->grid[2] = launch.grid.z;
@@ -237,6 +283,7 @@ bool record_launch(const Launch &launch, void *const *arguments) {
 
 void record_symbol(const ReactantSymbol &symbol, const void *address, const Copy &staged) {
     size_t name = strlen(symbol.name) + 1, at = stage(staged);
+    if (taping()) record_runs(tape_runs(staged.from, staged.width));
     SymbolRow *row = add<SymbolRow>(made_symbol, name);
     row->address = (uint64_t)(uintptr_t)symbol.address;
     row->offset = (uint64_t)((const char *)address - (const char *)symbol.address);
@@ -257,6 +304,7 @@ bool record_copy(const Copy &copy) {
             return true;
         }
         flush();
+        if (taping() && copy.height * copy.depth == 1) reactant_tape_copy(copy.to, copy.from, copy.width);
         return false;
     }
     if (!to) {
@@ -264,6 +312,7 @@ bool record_copy(const Copy &copy) {
         row->from = offset_of(copy.from), row->pitch = copy.from_pitch, row->slice = copy.from_slice;
         row->width = copy.width, row->height = copy.height, row->depth = copy.depth;
         row->host = (uint64_t)(uintptr_t)copy.to;
+        row->range = range_of(copy);
         flush();
         if (!symbol_at(copy.to, &symbol) || symbol.flags & REACTANT_SYMBOL_MANAGED || copy.height * copy.depth != 1)
             return false;                       // the host's: copied at once
@@ -272,6 +321,7 @@ bool record_copy(const Copy &copy) {
     }
     size_t staged = from ? 0 : stage(copy);
     if (!from && !staged) { flush(); return false; }
+    if (taping() && !from) record_runs(runs_of(copy.from, copy, copy.from_pitch, copy.from_slice));
     CopyRow *row = add<CopyRow>(made_copy);
     row->to = offset_of(copy.to), row->to_pitch = copy.to_pitch, row->to_slice = copy.to_slice;
     row->from = from ? offset_of(copy.from) : staged;
@@ -279,8 +329,9 @@ bool record_copy(const Copy &copy) {
     row->from_slice = from ? copy.from_slice : copy.width * copy.height;
     row->width = copy.width, row->height = copy.height, row->depth = copy.depth;
     row->host = from ? 0 : (uint64_t)(uintptr_t)copy.from;
-    Allocation source;
-    if (from && find(copy.from, &source) && source.kind != Kind::device) flush();      // the host may change it now
+    Allocation side;
+    if (from && find(copy.from, &side) && side.kind != Kind::device) flush();       // the host may change it now
+    else if (find(copy.to, &side) && side.kind != Kind::device) flush();            // it may look
     return true;
 }
 
