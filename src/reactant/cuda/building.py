@@ -6,7 +6,6 @@ come from the debug information of the host's side, kernels for raising from `re
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import os
 import pickle
@@ -23,7 +22,8 @@ from typing import Any
 from reactant.cuda_programs.driver import compiling, precompiled, running
 from reactant.cuda_programs.driver.options import parse
 from reactant.cuda_programs.driver.toolchain import toolchain
-from reactant.errors import ReactantError, in_one_line
+from reactant.cuda_programs.tape import library as tape
+from reactant.errors import NotDifferentiable, ReactantError, in_one_line
 from reactant.kernels.ways_in import clang, cuda
 from reactant.kernels.ways_in.debug_types import CFunction, DebugTypes
 from reactant.kernels.ways_in.module_source import ModuleSource, SourceKernel
@@ -90,6 +90,18 @@ class Built:
             self.library, status = running.made(given.command)
         if status != 0:
             raise clang.refused(given.title, said.getvalue().strip(), ())
+
+    def taped(self) -> tuple[Path, list[str]]:
+        """The library whose host code notes where its numbers come from, and the lines of its complaints."""
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stderr(said):
+                return tape.taped(self.sources.command, self.library)
+        except compiling.CompilationFailed:
+            raise clang.refused(self.sources.title, said.getvalue().strip(), ()) from None
+        except ValueError as error:
+            raise NotDifferentiable(f"{self.sources.title} cannot be differentiated: {error}.",
+                                    hint="Compile that file apart, without it, and name both files.") from None
 
     # ---- host functions ----
 
@@ -192,7 +204,3 @@ def _module(given: Sources, file: Path) -> ModuleSource | str:
             return cuda.load(file, defines=macros, include=list(given.include), options=flags).source
     except (ReactantError, OSError) as error:
         return in_one_line(error)
-
-
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]

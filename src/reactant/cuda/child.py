@@ -38,6 +38,31 @@ def _call(library: Any, base: int, symbol: str, result: str, arguments: list[tup
     return function(*given)
 
 
+def _taped(library: Any, base: int, request: tuple, leaves: list[tuple], watched: list[tuple[int, int]]) -> tuple:
+    """A call whose numbers are noted: (what it returns, the identity of that, nodes, complaints, runs of `watched`)."""
+    library.reactant_tape_begin()
+    for kind, *where in leaves:
+        if kind == "number":
+            library.reactant_tape_leaf(ctypes.c_uint32(where[0]))
+        else:
+            library.reactant_tape_leaves(ctypes.c_void_p(base + where[0]), ctypes.c_uint64(where[1]))
+    result = _call(library, base, *request)
+    library.reactant_record_flush()
+    runs = []
+    library.reactant_tape_runs.restype = ctypes.c_uint64
+    for place, size in watched:
+        given = ctypes.c_void_p(base + place), ctypes.c_uint64(size)
+        count = library.reactant_tape_runs(*given, None, ctypes.c_uint64(0))
+        target = ctypes.create_string_buffer(24 * count)
+        library.reactant_tape_runs(*given, target, ctypes.c_uint64(count))
+        runs.append(target.raw[:24 * count])
+    counts, tables = (ctypes.c_uint64 * 3)(), (ctypes.c_void_p * 2)()
+    library.reactant_tape_end(counts, tables)
+    nodes, complaints = (ctypes.string_at(table, size * count) if count else b""
+                         for table, size, count in zip(tables, (48, 24), counts[1:], strict=True))
+    return result, counts[0], nodes, complaints, runs
+
+
 def _main(library: Any, libc: Any, words: list[bytes]) -> None:
     arguments = (ctypes.c_char_p * (len(words) + 1))(*words, None)
     status = library.main(ctypes.c_int(len(words)), arguments, ctypes.c_void_p.in_dll(libc, "environ"))
@@ -59,7 +84,10 @@ def main() -> None:
         request = pickle.loads(_received(channel, struct.unpack("=Q", _received(channel, 8))[0]))
         if request[0] == "main":
             _main(library, libc, request[1])
-        result = _call(library, base, *request[1:])
+        if request[0] == "taped":
+            result = _taped(library, base, *request[1:])
+        else:
+            result = _call(library, base, *request[1:])
         library.reactant_record_flush()
         libc.fflush(None)
         answer = pickle.dumps(result)

@@ -94,6 +94,10 @@ class Process:
     def start_call(self, symbol: str, result: str, arguments: list[tuple[str, Any]]) -> None:
         self._ask(("call", symbol, result, arguments))
 
+    def start_taped(self, call: tuple[str, str, list], leaves: list[tuple], watched: list[tuple[int, int]]) -> None:
+        """As `start_call`, of a library for the tape: `leaves` are what others come from, `watched` pieces of memory."""
+        self._ask(("taped", call, leaves, watched))
+
     def _ask(self, request: tuple) -> None:
         content = pickle.dumps(request)
         self._send(struct.pack("=Q", len(content)) + content)

@@ -11,6 +11,7 @@ import jax
 
 from reactant.cuda import arguments as arguments_
 from reactant.cuda.building import Built, sources
+from reactant.cuda.gradients import Gradient
 from reactant.cuda.process import Process
 from reactant.cuda.recorder import LOWER, Compiled, How, Recorder
 from reactant.cuda.telling import Told
@@ -119,6 +120,10 @@ class Program:
             raise
         finally:
             process.clear()
+
+    def grad(self, name: str, wrt: str | Sequence[str], of: str | None = None) -> Gradient:
+        """The derivative of a host function."""
+        return Gradient(self._built, self._function(name), wrt, of)
 
     def close(self) -> None:
         """End the process in which host functions run."""

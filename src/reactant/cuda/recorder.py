@@ -20,7 +20,7 @@ from reactant.cuda import rows, sequences, steps
 from reactant.cuda.building import Built
 from reactant.cuda.memories import Memories
 from reactant.cuda.process import Process
-from reactant.cuda.rows import Allocated, Copied, Filled, Launched, Looked, Released, Row, SymbolWritten
+from reactant.cuda.rows import Allocated, Copied, Filled, Launched, Looked, Released, Row, Runs, SymbolWritten
 from reactant.cuda.sequences import Repeated, Writer, Written
 from reactant.cuda.steps import LaunchStep, NotRecorded, Reader, Step
 from reactant.cuda.telling import Told
@@ -64,6 +64,17 @@ class Compiled:
     seen: Counter = field(default_factory=Counter)
 
 
+@dataclass(frozen=True)
+class Entry:
+    """Something that was done: the row, its step or why it has none, the identities that it came with, and the bytes
+    that the host gave or got."""
+
+    row: Row
+    step: Step | str
+    runs: np.ndarray | None
+    content: bytes
+
+
 class Recorder:
     """Serves one process of a program."""
 
@@ -74,8 +85,9 @@ class Recorder:
         self.variables: dict[str, np.ndarray] = {}
         self._constants: dict[str, DeviceArray] = {}
         self.waiting: list[tuple[Step, Row]] = []
-        self.log: list[tuple[Row, Step | str]] | None = None
+        self.log: list[Entry] | None = None
         """Everything that is done, where somebody wants to know."""
+        self._runs: np.ndarray | None = None
 
     # ---- rows ----
 
@@ -176,12 +188,22 @@ class Recorder:
             memory.bring_home(self.memories.shared)
         self.noted(row)
 
-    DO = {Allocated: allocated, Released: released, Launched: launched, Copied: copied, Filled: filled,
+    def runs(self, row: Runs) -> None:
+        self._runs = row.runs
+
+    DO = {Runs: runs, Allocated: allocated, Released: released, Launched: launched, Copied: copied, Filled: filled,
           SymbolWritten: symbol, Looked: looked}
 
     def noted(self, row: Row, step: Step | str = "") -> None:
-        if self.log is not None:
-            self.log.append((row, step))
+        if self.log is None:
+            return
+        content = b""
+        if isinstance(row, Looked) or isinstance(row, Copied) and row.host:
+            content = memories_.rows_of(self.memories.shared, row.source).tobytes()
+        elif isinstance(row, SymbolWritten):
+            content = self.memories.shared[row.staged:row.staged + row.bytes].tobytes()
+        self.log.append(Entry(row, step, self._runs, content))
+        self._runs = None
 
     def fits(self, step: Step) -> None:
         """Whether what waits sees the same memory as the same arrays. Raises `NotRecorded`."""

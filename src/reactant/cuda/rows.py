@@ -8,6 +8,8 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 DEVICE, MANAGED, HOST, REGISTERED = range(4)
 """Kinds of allocations, as the runtime numbers them."""
 
@@ -99,13 +101,25 @@ class SymbolWritten:
 
 @dataclass(frozen=True)
 class Looked:
-    """The host copies this from the device, to its address `host`."""
+    """The host copies this from the device, to its address `host`; the tape's ranges of its rows begin at `range`."""
 
     source: Box
     host: int
+    range: int
 
 
-Row = Allocated | Released | Launched | Copied | Filled | SymbolWritten | Looked
+RUNS = np.dtype([("offset", "u8"), ("identity", "u8"), ("size", "u4"), ("count", "u4")])
+"""Identities of numbers (`cuda_programs/runtime/tape.h`)."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Which numbers the row that follows is made of: an array of `RUNS`."""
+
+    runs: np.ndarray
+
+
+Row = Allocated | Released | Launched | Copied | Filled | SymbolWritten | Looked | Runs
 BEGIN = struct.Struct("=II")
 
 
@@ -158,8 +172,13 @@ def _symbol(content: memoryview, at: int) -> Row:
 
 
 def _looked(content: memoryview, at: int) -> Row:
-    start, pitch, behind, width, height, depth, host = _numbers(content, "7Q")
-    return Looked(Box(start, pitch, behind, width, height, depth), host)
+    start, pitch, behind, width, height, depth, host, number = _numbers(content, "8Q")
+    return Looked(Box(start, pitch, behind, width, height, depth), host, number)
 
 
-READERS = {1: _allocated, 2: _released, 3: _launched, 4: _copied, 5: _filled, 6: _symbol, 7: _looked}
+def _runs(content: memoryview, at: int) -> Row:
+    count, = _numbers(content, "Q")
+    return Runs(np.frombuffer(content, RUNS, count, BEGIN.size + 8).copy())
+
+
+READERS = {1: _allocated, 2: _released, 3: _launched, 4: _copied, 5: _filled, 6: _symbol, 7: _looked, 8: _runs}

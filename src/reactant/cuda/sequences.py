@@ -75,7 +75,7 @@ def without_floats(step: Step) -> Step:
     def plain(argument: Argument) -> Argument:
         if isinstance(argument, tuple):
             return tuple(plain(a) for a in argument)
-        return replace(argument, bits=b"") if isinstance(argument, Float) else argument
+        return replace(argument, bits=b"", identity=0) if isinstance(argument, Float) else argument
     return replace(step, arguments=plain(step.arguments)) if isinstance(step, LaunchStep) else step
 
 
@@ -100,6 +100,7 @@ class Written:
         roots: places of the allocations that r0, r1... stand for, and their dtypes.
         values: what x0, x1... are.
         variables: symbols of the `__constant__` variables c0, c1...
+        identities: what the tape calls the numbers of x0, x1...
     """
 
     text: str
@@ -107,6 +108,7 @@ class Written:
     roots: dict[int, np.dtype]
     values: list[Any]
     variables: list[str]
+    identities: list[tuple[int, ...]]
 
     @property
     def parameters(self) -> list[str]:
@@ -129,6 +131,7 @@ class Writer:
     kernels: Callable[[str], SourceKernel]
     roots: dict[int, np.dtype] = field(default_factory=dict)
     values: list[Any] = field(default_factory=list)
+    identities: list[tuple[int, ...]] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
     space: dict[str, Any] = field(default_factory=lambda: {"seen": seen})
     _names: dict[Any, str] = field(default_factory=dict)
@@ -138,19 +141,18 @@ class Writer:
         lines = []
         for part in parts:
             if part.count == 1:
-                lines += [self.line(step, [(f.value,) for f in floats_of(step)]) for step in part.steps]
+                lines += [self.line(step, [(f,) for f in floats_of(step)]) for step in part.steps]
                 continue
             lines.append(f"for i in range({part.count}):")
             for k in range(part.period):
                 each = [floats_of(s) for s in part.steps[k::part.period]]
-                columns = [tuple(f.value for f in column) for column in zip(*each, strict=True)]
-                lines.append("    " + self.line(part.steps[k], columns))
-        made = Written("", self.space, self.roots, self.values, self.variables)
+                lines.append("    " + self.line(part.steps[k], list(zip(*each, strict=True))))
+        made = Written("", self.space, self.roots, self.values, self.variables, self.identities)
         body = "".join(f"    {line}\n" for line in lines)
         made.text = f"def program({', '.join(made.parameters)}):\n{body}"
         return made
 
-    def line(self, step: Step, columns: list[tuple]) -> str:
+    def line(self, step: Step, columns: list[tuple[Float, ...]]) -> str:
         """A step; `columns` has for each of its numbers the values of all repetitions."""
         if isinstance(step, CopyStep):
             return f"{self.part(step.target)} = {self.part(step.source)}"
@@ -180,13 +182,14 @@ class Writer:
         assert isinstance(argument, Integer)
         return str(argument.value)
 
-    def number(self, dtype: np.dtype, column: tuple) -> str:
-        values = np.array(column, dtype)
-        key = (dtype, values.tobytes())
-        same = len(set(values.view(f"V{dtype.itemsize}").tolist())) == 1
+    def number(self, dtype: np.dtype, column: tuple[Float, ...]) -> str:
+        same = len(set(column)) == 1
+        key = (dtype, column[:1] if same else column)
         if key not in self._known:
             self._known[key] = f"x{len(self.values)}"
+            values = np.frombuffer(b"".join(f.bits for f in column), dtype)
             self.values.append(values[0] if same else values)
+            self.identities.append(tuple(f.identity for f in (column[:1] if same else column)))
         return self._known[key] if same else f"{self._known[key]}[i]"
 
     def root(self, view: View) -> str:

@@ -35,10 +35,11 @@ class View:
 
 @dataclass(frozen=True)
 class Float:
-    """A floating-point argument, by its bits: the program gets it."""
+    """A floating-point argument, by its bits: the program gets it. identity: what the tape calls it, 0: a constant."""
 
     dtype: np.dtype
     bits: bytes
+    identity: int = 0
 
     @property
     def value(self) -> Any:

@@ -33,32 +33,28 @@ ATTRIBUTE = re.compile(r"(?:align \d+|[a-z_]+\([^()]*(?:\([^()]*\))?[^()]*\)|(?!
 """What stands between an argument's type and its value."""
 
 
-@dataclass
-class Instrumented:
-    """A module with the calls in it; lines[k]: the source line that a complaint's number k means."""
-
-    text: str
-    lines: list[str]
-
-
 def defined(text: str) -> set[str]:
     """The functions that a module defines."""
     return {n.strip('"') for n in re.findall(r'^define [^\n]*?@("[^"]+"|[\w.$-]+)\(', text, re.MULTILINE)}
 
 
-def instrumented(text: str, own: Iterable[str], file: str) -> Instrumented:
+def instrumented(text: str, own: Iterable[str], file: str, lines: list[str]) -> str:
     """A module of host code.
 
     Args:
         text: clang's IR at -O0, with line numbers.
         own: functions that all modules of the program define.
         file: what the source is called.
+        lines: the source lines that numbers of complaints mean; more are added.
 
     Returns:
-        The module as it is to be compiled, and what its complaints mean.
+        The module as it is to be compiled.
+
+    Raises:
+        ValueError: for instructions that cannot be followed, with the reason.
     """
     writer = _Writer(set(own), file, {node: int(line) for node, line in (
-        m.groups() for m in map(LOCATION.match, text.splitlines()) if m)})
+        m.groups() for m in map(LOCATION.match, text.splitlines()) if m)}, lines)
     out: list[str] = []
     inside = False
     for line in text.splitlines():
@@ -74,7 +70,7 @@ def instrumented(text: str, own: Iterable[str], file: str) -> Instrumented:
         else:
             out.append(line)
     out += DECLARATIONS.values()
-    return Instrumented("\n".join(out) + "\n", writer.lines)
+    return "\n".join(out) + "\n"
 
 
 def _declarations() -> dict[str, str]:
@@ -98,7 +94,7 @@ class _Writer:
     own: set[str]
     file: str
     locations: dict[str, int]
-    lines: list[str] = field(default_factory=lambda: ["a line that is not known"])
+    lines: list[str]
     identities: dict[str, str] = field(default_factory=dict)
     count: int = 0
     _entry: list[str] = field(default_factory=list)
