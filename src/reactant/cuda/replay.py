@@ -366,8 +366,10 @@ class Replay:
             return f"np.sum({weighted})"
         if len(term.rows) == count and np.array_equal(term.rows, np.arange(count)):
             return weighted
-        self.space["scattered"] = _scattered
-        return f"scattered({count}, {self._given(term.rows)}, {weighted})"
+        sums = f"s{len(self.lines)}"
+        self.lines.append(f"{sums} = np.zeros({count})")
+        self.lines.append(f"np.add.at({sums}, {self._given(term.rows)}, {weighted})")
+        return sums
 
     def _given(self, value: np.ndarray) -> str:
         self.given.append(np.array(value))
@@ -395,13 +397,6 @@ class Replay:
             return space["replayed"]
         types = tuple((k, str(v)) for k, v in self.space.items() if isinstance(v, np.dtype))
         return (text, types, *self.keys), function
-
-
-def _scattered(count: int, places: Any, values: Any) -> Any:
-    """Sums of values by the places that they go to."""
-    total = np.zeros(count)
-    np.add.at(total, places, values)
-    return total
 
 
 def _key_of(written: Written) -> tuple:
