@@ -133,6 +133,14 @@ class Built:
             self._kernels[symbol] = self._found(symbol)
         return self._kernels[symbol]
 
+    def name_of(self, symbol: str) -> str:
+        """A kernel as its author called it, as far as that is known."""
+        kernel = self._kernels.get(symbol)
+        if isinstance(kernel, SourceKernel):
+            return kernel.name
+        plain = re.match(r"_Z(\d+)(\w+)", symbol)
+        return plain[2][:int(plain[1])] if plain else symbol
+
     @cached_property
     def _kernels(self) -> dict[str, SourceKernel | str]:
         return {}

@@ -121,6 +121,28 @@ class Program:
         finally:
             process.clear()
 
+    def lower(self, name: str, *arguments: Any, target: str) -> list[str]:
+        """The modules that a call would run on a target, which need not be here."""
+        if target not in PLATFORMS:
+            raise ValueError(f"target is 'cpu', 'gpu' or 'tpu', not {target!r}.")
+        told = Told()
+        how = How("tensor" if target == "tpu" else "auto", shown=PLATFORMS[target])
+        process = Process(self._built.library, self._built.sources.title)
+        try:
+            recorder = Recorder(self._built, process, how, Compiled(), told)
+            if name == "main":
+                process.start_main([self._built.sources.files[0].stem.encode(), *(str(w).encode() for w in arguments)])
+                process.serve(recorder.flush)
+            else:
+                function = self._function(name)
+                call = arguments_.Call(function, arguments, process)
+                process.start_call(function.symbol, call.result, call.arguments)
+                if not process.serve(recorder.flush)[0]:
+                    raise process.ended(f"'{function.name}' ran")
+        finally:
+            process.close()
+        return told.modules
+
     def grad(self, name: str, wrt: str | Sequence[str], of: str | None = None) -> Gradient:
         """The derivative of a host function."""
         return Gradient(self._built, self._function(name), wrt, of)

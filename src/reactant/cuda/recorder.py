@@ -6,8 +6,8 @@ meantime, on the bytes that it shares with this one.
 """
 from __future__ import annotations
 
-import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ REPEATS = 8
 """Repetitions from which on a pattern is worth a compilation on a CPU, where the program has native code already."""
 FLUSHES = 3
 """Times that a sequence without repetitions comes before it is compiled there."""
+SHOWN = "it is only shown"
 LONGEST = 24
 """Steps of one compiled function outside of its loops: the time of a compilation grows with them."""
 
@@ -45,11 +46,13 @@ class How:
     lower: str = "auto"
     device: Any = None
     platform: str = "cpu"
+    shown: str | None = None
+    """A target whose modules are to be looked at; the program itself does the work."""
 
     @property
     def at_once(self) -> bool:
         """Whether all that can be compiled is, however seldom it comes."""
-        return self.lower == "tensor" or self.platform != "cpu"
+        return self.lower == "tensor" or self.platform != "cpu" or self.shown is not None
 
 
 @dataclass
@@ -62,6 +65,46 @@ class Compiled:
     """Why steps are not compiled; "" where they are."""
     lowerings: dict[Step, str] = field(default_factory=dict)
     seen: Counter = field(default_factory=Counter)
+
+
+@dataclass
+class Unit:
+    """What one compiled function does: loops and single steps, and all the steps with their rows."""
+
+    parts: list[Repeated]
+    done: list[tuple[Step, Row]]
+
+    @property
+    def length(self) -> int:
+        return sum(p.period for p in self.parts)
+
+    def distinct(self) -> Iterator[tuple[Step, Row]]:
+        """The steps of one repetition of each part."""
+        at = 0
+        for part in self.parts:
+            yield from self.done[at:at + part.period]
+            at += len(part.steps)
+
+    def split(self) -> Iterator[Unit]:
+        at = 0
+        for part in self.parts:
+            yield Unit([part], self.done[at:at + len(part.steps)])
+            at += len(part.steps)
+
+    def key(self) -> tuple:
+        """Equal for the same steps over other memory with other numbers."""
+        order: dict[int, int] = {}
+
+        def named(a: Any) -> Any:
+            if isinstance(a, tuple):
+                return tuple(named(i) for i in a)
+            return replace(a, base=order.setdefault(a.base, len(order))) if isinstance(a, steps.View) else a
+        found = []
+        for step, _ in self.distinct():
+            plain = sequences.without_floats(step)
+            found.append(replace(plain, arguments=named(plain.arguments)) if isinstance(plain, LaunchStep) else
+                         replace(plain, **{k: named(v) for k, v in vars(plain).items()}))
+        return tuple(found), tuple((p.period, p.count) for p in self.parts)
 
 
 @dataclass(frozen=True)
@@ -226,97 +269,82 @@ class Recorder:
     # ---- steps ----
 
     def finish(self) -> None:
-        """Do all that waits."""
+        """Do all that waits, in units that one compiled function has room for."""
         waiting, self.waiting = self.waiting, []
-        if not waiting:
-            return
-        at, single = 0, list[tuple[Step, Row]]()
+        unit = Unit([], [])
+        at = 0
         for part in sequences.repeated([s for s, _ in waiting]):
-            these = waiting[at:at + len(part.steps)]
+            if unit.parts and unit.length + part.period > LONGEST:
+                self.run(unit)
+                unit = Unit([], [])
+            unit.parts.append(part)
+            unit.done += waiting[at:at + len(part.steps)]
             at += len(part.steps)
-            if part.count == 1:
-                single += these
-                if len(single) == LONGEST:
-                    self.straight(single)
-                    single = []
-                continue
-            self.straight(single)
-            single = []
-            if not (self.how.at_once or part.count >= REPEATS) or not self.compiled_run(part, these):
-                self.straight(these)
-        self.straight(single)
+        if unit.parts:
+            self.run(unit)
 
-    def straight(self, these: list[tuple[Step, Row]]) -> None:
-        """Steps one after another, as one compiled function where that is worth it."""
-        if not these:
-            return
-        plain = tuple(sequences.without_floats(s) for s, _ in these)
-        key = tuple(self.anonymous(plain))
+    def run(self, unit: Unit) -> None:
+        """A unit as one compiled function where that is worth it and possible, else in parts, or by the program."""
+        key = unit.key()
         self.compiled.seen[key] += 1
-        if (self.how.at_once or self.compiled.seen[key] >= FLUSHES) and \
-                (len(these) <= LONGEST and self.compiled_run(Repeated(tuple(s for s, _ in these)), these)):
-            return
-        if self.how.at_once and len(these) > 1:
-            for each in these:
-                self.straight([each])
-            return
-        for step, row in these:
-            self.by_host(row, self.compiled.reasons.get(sequences.without_floats(step), "") or
-                         "its sequence comes too seldom to be worth a compilation")
+        worth = self.how.at_once or any(p.count >= REPEATS for p in unit.parts) or self.compiled.seen[key] >= FLUSHES
+        reason = "its sequence comes too seldom to be worth a compilation"
+        if worth:
+            reason = self.reason_of(unit) or self.compile_and_run(unit)
+            if not reason:
+                return
+            if len(unit.parts) > 1 and reason != SHOWN:
+                for part in unit.split():
+                    self.run(part)
+                return
+        for step, row in unit.done:
+            self.by_host(row, (self.compiled.reasons.get(sequences.without_floats(step)) if worth else "") or reason)
 
-    def anonymous(self, plain: tuple[Step, ...]) -> list[Any]:
-        """Steps with places in the order in which they come: the same sequence over other memory is the same."""
-        order: dict[int, int] = {}
+    def reason_of(self, unit: Unit) -> str:
+        """Why a unit is not compiled, "" where it can be."""
+        for step, row in unit.distinct():
+            if reason := self.reason(step):
+                if self.how.lower == "tensor":
+                    raise self.refused(row, reason)
+                return f"{self.name_of(row)} is in its sequence: {reason}"
+        return ""
 
-        def named(a: Any) -> Any:
-            if isinstance(a, tuple):
-                return tuple(named(i) for i in a)
-            return replace(a, base=order.setdefault(a.base, len(order))) if isinstance(a, steps.View) else a
-        return [replace(s, arguments=named(s.arguments)) if isinstance(s, LaunchStep) else
-                replace(s, **{k: named(v) for k, v in vars(s).items()}) for s in plain]
-
-    def compiled_run(self, part: Repeated, these: list[tuple[Step, Row]]) -> bool:
-        """Run steps as a compiled function; False where some step has none."""
-        for step, row in {sequences.without_floats(s): (s, r) for s, r in these[:part.period]}.values():
-            reason = self.reason(step)
-            if reason and self.how.lower == "tensor":
-                raise self.refused(row, reason)
-            if reason:
-                return False
-        writer = Writer(self.kernel)
-        written = writer.written([part])
-        key = (written.text, tuple(str(d) for d in written.roots.values()), tuple(written.variables),
-               tuple((k, str(v) if not hasattr(v, "launch") else (v.way_in.name, v.launch))
-                     for k, v in written.space.items() if k != "seen"))
+    def compile_and_run(self, unit: Unit) -> str:
+        """Run a unit as a compiled function; gives why there is none."""
+        written = Writer(self.kernel).written(unit.parts)
+        key = (*written.key(), tuple(str(d) for d in written.roots.values()), tuple(written.variables))
         function = self.compiled.functions.get(key)
         try:
             if function is None:
-                function = self.compiled.functions[key] = jit(written.function(), frontend="numpy", cache=False)
+                function = jit(written.function(), frontend="numpy", cache=False, target=self.how.shown)
+                self.compiled.functions[key] = function
             if isinstance(function, str):
-                return False
-            begun = time.perf_counter()
-            self.call(function, written)
+                return function
+            if self.how.shown is not None:
+                self.told.modules.append(function.lower(*self.inputs(written)).as_text())
+                return SHOWN
+            function(*self.inputs(written))
         except ReactantError as error:
             if self.how.lower == "tensor":
                 raise
-            self.compiled.functions[key] = in_one_line(error)
-            for step, _ in these[:part.period]:
-                self.compiled.reasons[sequences.without_floats(step)] = in_one_line(error)
-            return False
-        for view in (v for s in part.steps[:part.period] for v in s.views):
+            self.compiled.functions[key] = reason = in_one_line(error)
+            return reason
+        for view in (v for p in unit.parts for s in p.steps[:p.period] for v in s.views):
             found = self.memories.find(view.base)
             assert found is not None
             found.changed_on_device()
-        self.told.compiled(self, part, these, time.perf_counter() - begun)
-        return True
+        self.told.compiled(self, unit)
+        return ""
 
-    def call(self, function: Jitted, written: Written) -> None:
-        shared = self.memories.shared
-        found = [self.memories.find(base) for base in written.roots]
-        arrays = [m.on_device(shared, dtype, self.how.device) for m, dtype in zip(found, written.roots.values(),
-                                                                                  strict=True) if m is not None]
+    def inputs(self, written: Written) -> list[Any]:
+        """The arrays and numbers of a compiled function."""
+        shared, found = self.memories.shared, []
+        for base, dtype in written.roots.items():
+            memory = self.memories.find(base)
+            assert memory is not None
+            found.append(memory.on_device(shared, dtype, self.how.device))
         values = [array(v, device=self.how.device) if isinstance(v, np.ndarray) else v for v in written.values]
-        function(*arrays, *values, *(self.constant(symbol) for symbol in written.variables))
+        return [*found, *values, *(self.constant(symbol) for symbol in written.variables)]
 
     def constant(self, symbol: str) -> DeviceArray:
         if symbol not in self._constants:
@@ -340,21 +368,21 @@ class Recorder:
             return ""
         if plain not in self.compiled.reasons:
             try:
-                self.compiled.lowerings[plain] = lowering(self.kernel(step.kernel), step, self.size,
-                                                          None if self.how.platform == "cpu" else self.how.platform)
+                self.compiled.lowerings[plain] = lowering(self.kernel(step.kernel), step, self.size, self.how.shown)
                 self.compiled.reasons[plain] = ""
             except (ReactantError, RuntimeError) as error:
                 self.compiled.reasons[plain] = in_one_line(error)
         return self.compiled.reasons[plain]
 
     def refused(self, row: Launched | Row, reason: str) -> UnsupportedError:
-        what = row.kernel if isinstance(row, Launched) else "A copy"
         where = self.built.line_of(row.site - self.process.image) if isinstance(row, Launched) else ""
-        kernel = self.built.kernel(what)
-        name = what if isinstance(kernel, str) else kernel.name
-        return UnsupportedError(f"The kernel '{name}', launched at {where or 'a line that is not known'}, is no tensor "
-                                f"program: {reason}", hint='With lower="auto" the program\'s own code runs it, on the '
-                                                           'host.', code="kernel-not-tensors")
+        return UnsupportedError(f"The kernel '{self.name_of(row)}', launched at {where or 'a line that is not known'}, "
+                                f"is no tensor program: {reason}",
+                                hint='With lower="auto" the program\'s own code runs it, on the host.',
+                                code="kernel-not-tensors")
+
+    def name_of(self, row: Row) -> str:
+        return self.built.name_of(row.kernel) if isinstance(row, Launched) else "a copy"
 
     # ---- by the program itself ----
 
@@ -373,13 +401,12 @@ class Recorder:
             self.changed(self.memories.of_box(row.target))
             return
         assert isinstance(row, Launched)
-        if self.how.lower == "tensor":
+        if self.how.lower == "tensor" and reason != SHOWN:
             raise self.refused(row, reason)
         self.memories.bring_home()
-        begun = time.perf_counter()
         self.process.run(row.at)
         self.memories.changed_at_home()
-        self.told.by_host(self, row, reason, time.perf_counter() - begun)
+        self.told.by_host(self, row, reason)
 
     def at_home(self, memory: Any) -> None:
         if memory is not None:

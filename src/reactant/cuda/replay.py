@@ -25,7 +25,7 @@ from reactant.cuda import rows, sequences
 from reactant.cuda.building import Built
 from reactant.cuda.recorder import Entry
 from reactant.cuda.rows import Allocated, Box, Copied, Filled, Launched, Looked, SymbolWritten
-from reactant.cuda.sequences import Written, Writer
+from reactant.cuda.sequences import Writer
 from reactant.cuda.steps import Float, LaunchStep, Record, Step, View
 from reactant.cuda.tapes import Tape, Terms, byte_of, range_of
 from reactant.errors import NotDifferentiable
@@ -197,7 +197,7 @@ class Replay:
         written = writer.written(sequences.repeated(waiting))
         name = f"sequence{len(self.keys)}"
         self.space[name] = written.function()
-        self.keys.append(_key_of(written))
+        self.keys.append(written.key())
         values = [self._numbers(np.atleast_1d(v), ids, np.ndim(v) == 0)
                   for v, ids in zip(written.values, written.identities, strict=True)]
         memories = [self.memories[serial].name for serial in written.roots]
@@ -397,11 +397,6 @@ class Replay:
             return space["replayed"]
         types = tuple((k, str(v)) for k, v in self.space.items() if isinstance(v, np.dtype))
         return (text, types, *self.keys), function
-
-
-def _key_of(written: Written) -> tuple:
-    return written.text, tuple((k, str(v) if not hasattr(v, "launch") else (v.way_in.name, v.launch))
-                               for k, v in written.space.items() if k != "seen")
 
 
 def _within(runs: Any, start: int, size: int) -> Any:

@@ -115,6 +115,11 @@ class Written:
         return [*(f"r{k}" for k in range(len(self.roots))), *(f"x{k}" for k in range(len(self.values))),
                 *(f"c{k}" for k in range(len(self.variables)))]
 
+    def key(self) -> tuple:
+        """What tells functions from each other."""
+        return self.text, tuple((k, str(v) if not isinstance(v, Configured) else (v.way_in.name, v.launch))
+                                for k, v in self.space.items() if k != "seen")
+
     def function(self) -> Callable:
         """The function itself; errors and `explain` show its lines."""
         name = f"<recorded {hashlib.sha256(self.text.encode()).hexdigest()[:12]}>"

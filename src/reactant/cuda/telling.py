@@ -3,15 +3,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reactant.cuda import sequences
-from reactant.cuda.rows import Launched, Row
-from reactant.cuda.sequences import Repeated
-from reactant.cuda.steps import LaunchStep, Step
+from reactant.cuda.rows import Copied, Launched
 
 if TYPE_CHECKING:
-    from reactant.cuda.recorder import Recorder
+    from reactant.cuda.recorder import Recorder, Unit
 
 
 @dataclass
@@ -24,31 +22,29 @@ class Site:
 
 @dataclass
 class Told:
-    """Collects what `explain` says."""
+    """Collects what `explain` says, and modules that are to be looked at."""
 
     sites: dict[tuple[str, str, str], Site] = field(default_factory=dict)
     kernels: dict[str, dict[str, None]] = field(default_factory=dict)
+    modules: list[str] = field(default_factory=list)
 
-    def compiled(self, recorder: Recorder, part: Repeated, these: list[tuple[Step, Row]], seconds: float) -> None:
-        launches = sum(isinstance(s, LaunchStep) for s in part.steps[:part.period])
-        joined = f"{launches} launch{'es' * (launches != 1)}"
-        how = f"one compiled function: {part.count} repetitions of {joined}" if part.count > 1 else \
-            f"one compiled function of {joined}"
-        for step, row in these:
+    def compiled(self, recorder: Recorder, unit: Unit) -> None:
+        """A unit ran as one compiled function."""
+        how = f"in one compiled function: {_described(recorder, unit)}"
+        for step, row in unit.done:
             if isinstance(row, Launched):
                 lowered = recorder.compiled.lowerings.get(sequences.without_floats(step), "")
                 self._add(recorder, row, how, lowered.partition(": ")[2])
 
-    def by_host(self, recorder: Recorder, row: Launched, reason: str, seconds: float) -> None:
+    def by_host(self, recorder: Recorder, row: Launched, reason: str) -> None:
+        """The program's own code ran a launch."""
         self._add(recorder, row, f"by the program's own code: {reason}", "")
 
     def _add(self, recorder: Recorder, row: Launched, how: str, lowered: str) -> None:
-        kernel: Any = recorder.built.kernel(row.kernel) if recorder.how.lower != "native" else ""
-        name = row.kernel if isinstance(kernel, str) else kernel.name
+        name = recorder.name_of(row)
+        known = self.kernels.setdefault(name, {})
         if lowered:
-            self.kernels.setdefault(name, {})[lowered] = None
-        else:
-            self.kernels.setdefault(name, {})
+            known[lowered] = None
         where = recorder.built.line_of(row.site - recorder.process.image)
         shape = f"<<<{_extent(row.grid)}, {_extent(row.block)}>>>"
         site = self.sites.setdefault((name, where, shape), Site())
@@ -65,9 +61,19 @@ class Told:
                     continue
                 lines.append(f"  {where or 'line unknown'} {shape}: {site.launches} "
                              f"launch{'es' * (site.launches != 1)}")
-                lines += [f"    {count} in {how}" if how.startswith("one") else f"    {count} {how}"
-                          for how, count in site.ways.items()]
+                lines += [f"    {count} {how}" for how, count in site.ways.items()]
         return "\n".join(lines) or "no launches so far"
+
+
+def _described(recorder: Recorder, unit: Unit) -> str:
+    """A unit in words: "50 times (step, step), energy"."""
+    words = []
+    for part in unit.split():
+        names = [recorder.name_of(row) if isinstance(row, Launched) else "copy" if isinstance(row, Copied) else "memset"
+                 for _, row in part.distinct()]
+        repeated = part.parts[0].count > 1
+        words.append(f"{part.parts[0].count} times ({', '.join(names)})" if repeated else ", ".join(names))
+    return ", ".join(words)
 
 
 def _extent(extent: tuple[int, int, int]) -> str:
