@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -63,6 +64,9 @@ class Unit:
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 
+HostObject = Callable[[Unit, Path, list[str]], None]
+
+
 def language_flags(unit: Unit) -> list[str]:
     """The program's own flags of the preprocessor and the language, for both sides."""
     command = unit.command
@@ -105,12 +109,13 @@ def host_command(unit: Unit) -> list[str]:
     return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
 
 
-def compiled(unit: Unit, folder: Path) -> list[Path]:
+def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) -> list[Path]:
     """The objects of a source: the host's, and the device's where it has such code.
 
     Args:
         unit: the source.
         folder: where the objects are written.
+        host_object: what makes the host's object, of the source, the path and further flags; clang when None.
 
     Returns:
         Their paths.
@@ -120,8 +125,9 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     """
     stem = hashlib.sha256(unit.identity.encode()).hexdigest()[:12]
     host = folder / f"{unit.source.stem}-{stem}.host.o"
+    make_host = host_object or _host
     if unit.kind != "cuda":
-        _host(unit, host, [])
+        make_host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
     unit = _in_one_piece(unit, folder)
@@ -130,8 +136,8 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     with ThreadPoolExecutor(1) as other:
         on_device = other.submit(_device, unit)
         try:
-            _host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-                  if not unit.command.relocatable else [])
+            make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+                      if not unit.command.relocatable else [])
         except CompilationFailed:
             on_device.exception()       # it says the same, or nothing
             raise
