@@ -67,8 +67,15 @@ def rounded(x: ir.Value) -> ir.Value:
 
 def split(x: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Two numbers of half as many digits whose sum it is: products of such numbers are exact."""
-    high = without_last(x, digits(dtype_of(x)) // 2)
+    whole = digits(dtype_of(x))
+    high = without_last(x if whole % 2 == 0 else _rounded_up(x, whole // 2), (whole + 1) // 2)
     return high, ops.subtract(x, high)
+
+
+def _rounded_up(x: ir.Value, place: int) -> ir.Value:
+    """The number half a place up: an odd number of digits has halves of one less, of which one has a sign."""
+    bits = bits_of(x)
+    return ops.bitcast_convert(ops.add(bits, 1 << place), dtype_of(x))
 
 
 def sum_and_excess(x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.precision import entries, rounding, wide
+from reactant.precision import entries, exponential, hyperbolic, rounding, trigonometric, wide
 from reactant.precision.conversion import RULES, Conversion, Value, WideComplex, declare
 from reactant.precision.wide import Wide
 
@@ -67,3 +67,15 @@ def clamp(c: Conversion, op: ir.Operation, low: Value, x: Wide, high: Value) -> 
     bounds = [bound if bound.shape == x.shape else bound.each(lambda v: ops.broadcast_in_dim(v, x.shape, ()))
               for bound in (low, high)]
     return rounding.minimum(rounding.maximum(x, bounds[0]), bounds[1])
+
+
+offer({
+    "stablehlo.exponential": exponential.exp, "stablehlo.exponential_minus_one": exponential.expm1,
+    "stablehlo.log": exponential.log, "stablehlo.log_plus_one": exponential.log1p, "stablehlo.power": exponential.power,
+    "stablehlo.logistic": hyperbolic.logistic, "stablehlo.tanh": hyperbolic.tanh, "stablehlo.cbrt": hyperbolic.cbrt,
+    "stablehlo.rsqrt": hyperbolic.rsqrt, "chlo.sinh": hyperbolic.sinh, "chlo.cosh": hyperbolic.cosh,
+    "chlo.asinh": hyperbolic.asinh, "chlo.acosh": hyperbolic.acosh, "chlo.atanh": hyperbolic.atanh,
+    "stablehlo.sine": trigonometric.sine, "stablehlo.cosine": trigonometric.cosine, "stablehlo.tan": trigonometric.tan,
+    "stablehlo.atan2": trigonometric.atan2, "chlo.atan": trigonometric.atan, "chlo.asin": trigonometric.asin,
+    "chlo.acos": trigonometric.acos,
+})
