@@ -282,9 +282,9 @@ def _run_pass(state: _State, each: Any) -> None:
 
 
 def _widen(state: _State) -> None:
-    from reactant.precision import conversion   # loads the rules
+    from reactant.precision import wide_floats  # loads the rules
     state.changed()
-    conversion.convert(state.module, state.options)
+    wide_floats.convert(state.module, state.options)
     state.options = state.options.after_limbs()
 
 

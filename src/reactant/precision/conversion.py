@@ -1,4 +1,4 @@
-"""A module whose numbers of one float format become sums of limbs of another: `WideFloats`, and how rules are told.
+"""A module whose numbers of one float format become sums of limbs of another: and how rules are told.
 
 Every value of the source format becomes a `Wide`, one of its complex format a `WideComplex`; functions, loops, branches
 and tuples carry their limbs. A rule says what an operation means for such operands (`declare`); one that has none is
@@ -19,33 +19,13 @@ from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_and_dtype, tensor_type
 from reactant.options import CompileOptions
 from reactant.precision import entries, wide
+from reactant.precision.left_alone import is_left
+from reactant.precision.values import Value, WideComplex, flat
 from reactant.precision.wide import Wide
 
 Complexes = {np.dtype(np.float64): np.dtype(np.complex128), np.dtype(np.float32): np.dtype(np.complex64)}
 
 
-class WideComplex(NamedTuple):
-    """A complex number of two wide ones."""
-
-    re: Wide
-    im: Wide
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the array."""
-        return self.re.shape
-
-    def each(self, function: Callable[[ir.Value], ir.Value]) -> WideComplex:
-        """What a function that moves elements makes of all limbs."""
-        return WideComplex(self.re.each(function), self.im.each(function))
-
-    @property
-    def limbs(self) -> tuple[ir.Value, ...]:
-        """Of both parts."""
-        return (*self.re.limbs, *self.im.limbs)
-
-
-Value: TypeAlias = "Wide | WideComplex | ir.Value"
 Rule: TypeAlias = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 """By the names of operations: what is called with the conversion, the operation and its converted operands, and gives
@@ -62,26 +42,14 @@ def declare(*names: str) -> Callable[[Rule], Rule]:
 
 
 class Format(NamedTuple):
-    """source: the float that is replaced. limb: by sums of which. count: of how many."""
+    """source: the float that is replaced. limb: by sums of which. limbs: of how many."""
 
     source: np.dtype
     limb: np.dtype
-    count: int
+    limbs: int
 
     def __str__(self) -> str:
-        return f"{self.limb.name}x{self.count}"
-
-
-def formats_of(options: CompileOptions) -> list[Format]:
-    """What the option `floats` asks for."""
-    return [Format(np.dtype(source), *options.limbs(source)) for source, _ in options.floats or ()]
-
-
-def convert(module: ir.Module, options: CompileOptions) -> None:
-    """Replace the floats that the options name, in place. Raises `UnsupportedError` for operations without a rule."""
-    from reactant.precision import rules  # noqa: F401 - declares them
-    for format_ in formats_of(options):
-        Conversion(module, format_, options).run()
+        return f"{self.limb.name}x{self.limbs}"
 
 
 class Conversion:
@@ -211,7 +179,7 @@ class Conversion:
         if rule is None:
             raise self.refusal(op, f"'{op.name}' has no form for them")
         found = rule(self, op, *operands)
-        results = list(found) if isinstance(found, (list, tuple)) and not isinstance(found, WideComplex) else [found]
+        results = list(found) if isinstance(found, (list, tuple)) else [found]
         self.values.update(zip(op.results, results, strict=True))
 
     def concerns(self, op: ir.Operation) -> bool:
@@ -230,7 +198,6 @@ class Conversion:
     # ---- what stays ------------------------------------------------------------------------------------------------
 
     def _left(self, place: tuple[str, int] | None) -> bool:
-        from reactant.precision.left_alone import is_left
         return is_left(place)
 
     def _leave(self, op: ir.Operation, operands: Sequence[Value]) -> None:
@@ -290,14 +257,6 @@ class _Elementwise(Conversion):
         made = ops.create(op.name, results=types, operands=[self.values[o] for o in op.operands],
                           attributes=attributes)
         self.values.update(zip(op.results, made.results, strict=True))
-
-
-def flat(values: Sequence[Value]) -> list[ir.Value]:
-    """All limbs of some values."""
-    found: list[ir.Value] = []
-    for value in values:
-        found += [value] if isinstance(value, ir.Value) else value.limbs
-    return found
 
 
 def _names_of(op: ir.Operation) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sums and products of floats together with their rounding errors, in forms that every compiler behind XLA leaves whole.
+"""Sums and products of floats together with their rounding errors, in forms that compilers leave whole.
 
 A sum of limbs stands on transformations such as Knuth's two-sum and Dekker's product: the result and, exactly, what its
 rounding has left out. Compilers undo them where they may take a product and a sum together (XLA:CPU lets LLVM do so,

@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import dtype_of
-from reactant.precision import entries, error_free, numerals, series, wide
+from reactant.precision import entries, error_free, numerals, rounding, series, wide
 from reactant.precision.error_free import LARGEST_EXPONENT, digits
 from reactant.precision.wide import Wide
 
@@ -80,7 +80,7 @@ def pieces(number: Fraction, widths: list[int], dtype: np.dtype) -> list[float]:
 
 
 def reduced(x: Wide, unit: Fraction, range_bits: int) -> tuple[Wide, ir.Value]:
-    """r, k: x = k unit + r, |r| at most a little more than half a unit; k a whole float of at most `range_bits` bits."""
+    """r, k: x = k unit + r, |r| at most a little more than half a unit; k a whole float of at most as many bits."""
     dtype = x.dtype
     k = ops.round_nearest_even(ops.multiply(x.head, float(1 / unit)))
     width = digits(dtype) - range_bits
@@ -140,7 +140,7 @@ def _reduced_exponential(x: Wide, more: ir.Value | None = None) -> tuple[Wide, W
 def exponential_series(r: Wide, bound: float) -> Wide:
     """e^r - 1 for small r: r + r^2 (1/2 + r/6 + ...)."""
     count, dtype = r.count, r.dtype
-    bits = series.wanted_bits(dtype, count) + 2 * math.log2(bound) - 1      # r^2 / 2 is small to 1, to which errors count
+    bits = series.wanted_bits(dtype, count) + 2 * math.log2(bound) - 1      # errors are small to 1
     if count != 2 or bits + math.log2(bound) - 1.6 > digits(dtype):
         tail = series.polynomial(_factorials(60)[2:], r, bound, count, scale=-1.0, bits=bits + 1)
         product = wide.multiply(wide.square(r), tail)
@@ -353,7 +353,6 @@ def log_with_more(x: Wide) -> Wide:
 
 def power(x: Wide, y: Wide) -> Wide:
     """x^y: e^(y log |x|), with the sign of odd whole powers of negative x; NaN for other powers of those."""
-    from reactant.precision import rounding
     size = rounding.absolute(x)
     ordinary = ops.and_(ops.and_(ops.is_finite(x.head), ops.compare(x.head, 0.0, "NE")), ops.is_finite(y.head))
     low, high = _limits(x.dtype)

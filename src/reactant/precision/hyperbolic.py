@@ -6,12 +6,10 @@ from fractions import Fraction
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
+from reactant.ir.types import dtype_of
 from reactant.precision import exponential, numerals, rounding, wide
-from reactant.precision.error_free import digits
+from reactant.precision.error_free import bits_of, digits
 from reactant.precision.wide import Wide
-
-FAR = 45
-"""From where on e^x and e^-x have nothing to do with each other, times the limbs' share."""
 
 
 def with_sign_of(x: Wide, size: Wide) -> Wide:
@@ -21,8 +19,6 @@ def with_sign_of(x: Wide, size: Wide) -> Wide:
 
 
 def _sign_bit(x: ir.Value) -> ir.Value:
-    from reactant.ir.types import dtype_of
-    from reactant.precision.error_free import bits_of
     bits = bits_of(x)
     return ops.shift_right_logical(bits, ops.splat(8 * dtype_of(x).itemsize - 1, bits))
 

@@ -151,7 +151,7 @@ def chebyshev(function: Any, low: Fraction, high: Fraction, degree: int) -> list
     cosines = [[Fraction(1)] * count, list(nodes)]
     for _ in range(2, count):
         cosines.append([cut(2 * t * b - a) for t, a, b in zip(nodes, cosines[-2], cosines[-1], strict=True)])
-    series = [cut(sum(v * c for v, c in zip(values, row, strict=True)) * 2 / count) for row in cosines]
+    series = [cut(sum((v * c for v, c in zip(values, row, strict=True)), Fraction(0)) * 2 / count) for row in cosines]
     series[0] /= 2
     return _powers(series)
 

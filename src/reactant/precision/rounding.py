@@ -6,7 +6,9 @@ from collections.abc import Callable
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
+from reactant.ir.types import dtype_of, shape_of
 from reactant.precision import entries, wide
+from reactant.precision.error_free import LARGEST_EXPONENT
 from reactant.precision.wide import Wide
 
 
@@ -149,13 +151,10 @@ def remainder(x: Wide, y: Wide) -> Wide:
 
 
 def _huge(like: ir.Value) -> ir.Value:
-    from reactant.ir.types import dtype_of
-    from reactant.precision.error_free import LARGEST_EXPONENT
     return ops.splat(2.0**(LARGEST_EXPONENT[dtype_of(like).name] - 1), like)
 
 
 def any_of(predicate: ir.Value) -> ir.Value:
     """Whether it holds anywhere."""
-    from reactant.ir.types import shape_of
     shape = shape_of(predicate)
     return ops.reduce(predicate, False, range(len(shape)), "or") if shape else predicate

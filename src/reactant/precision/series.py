@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import shape_of
 from reactant.precision import numerals, wide
-from reactant.precision.error_free import digits
+from reactant.precision.error_free import digits, rounded
 from reactant.precision.wide import Wide
 
 
@@ -57,7 +57,7 @@ def _step(total: Wide, t: Wide, c: Fraction, inner: int, count: int) -> Wide:
     if inner == 1:
         product = Wide([ops.multiply(total.head, t.head)])
         if count > 1:
-            product = Wide([_rounded(product.head)])
+            product = Wide([rounded(product.head)])
     else:
         product = wide.multiply(total.first(inner), t.first(inner))
     if not c:
@@ -69,11 +69,6 @@ def _step(total: Wide, t: Wide, c: Fraction, inner: int, count: int) -> Wide:
         alone = Wide(constant.limbs[:1]) if not float(numerals.limbs_of(c, t.dtype, 2)[1]) else constant
         return wide.ordered_sum(alone, product)
     return constant + product.first(count)
-
-
-def _rounded(x: ir.Value) -> ir.Value:
-    from reactant.precision.error_free import rounded
-    return rounded(x)
 
 
 def looked_up(index: ir.Value, table: Sequence[Fraction], dtype: np.dtype, count: int) -> Wide:

@@ -4,8 +4,9 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.precision.conversion import Conversion, Value, declare, flat
+from reactant.precision.conversion import Conversion, declare
 from reactant.precision.rules.structure import attributes_of
+from reactant.precision.values import Value, flat
 
 
 @declare("while", "if", "case")

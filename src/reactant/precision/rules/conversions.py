@@ -5,10 +5,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import ops
+from reactant.ir import modules, ops
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_and_dtype
 from reactant.precision import entries, rounding
-from reactant.precision.conversion import Conversion, Value, WideComplex, declare
+from reactant.precision.conversion import Conversion, declare
+from reactant.precision.error_free import digits
+from reactant.precision.values import Value, WideComplex
 from reactant.precision.wide import Wide
 
 
@@ -16,6 +18,8 @@ from reactant.precision.wide import Wide
 def constant(c: Conversion, op: ir.Operation) -> Value:
     """The limbs of each element, as they are split when the program is compiled."""
     content = ops.constant_value(op.results[0])
+    if content is None:
+        raise c.refusal(op, "a constant has no content")
     if content.dtype.kind == "c":
         return WideComplex(c.wide(content.real), c.wide(content.imag))
     return c.wide(content)
@@ -56,25 +60,18 @@ def convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
         return WideComplex(*(entries.split(part, c.limb, c.count) for part in (re, im)))
     if not is_float(dtype_of(x)):
         found = entries.from_integer(x, c.limb, c.count)
-    elif error_free_digits(dtype_of(x)) > error_free_digits(c.source):
+    elif digits(dtype_of(x)) > digits(c.source):
         found = entries.split(ops.reduce_precision(x, entries.EXPONENT_BITS[c.source.name],
-                                                   error_free_digits(c.source) - 1), c.limb, c.count)
+                                                   digits(c.source) - 1), c.limb, c.count)
     else:
         found = entries.split(x, c.limb, c.count)
     return WideComplex(found, found.of(0.0)) if is_complex(dtype) else found
-
-
-def error_free_digits(dtype: np.dtype) -> int:
-    """Binary digits of a float."""
-    from reactant.precision.error_free import digits
-    return digits(dtype)
 
 
 @declare("bitcast_convert")
 def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
     """Numbers from bits and bits of numbers are those of the source format: they are asked for as such."""
     mapping = {op.operands[0]: c.join(x)}
-    from reactant.ir import modules
     modules.clone_with(op, mapping)
     return c.split(mapping[op.results[0]])
 
@@ -83,6 +80,6 @@ def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
 def reduce_precision(c: Conversion, op: ir.Operation, x: Wide) -> Value:
     """Rounding to a format of fewer digits than a limb has."""
     exponent, mantissa = (attr.decode(op.attributes[name]) for name in ("exponent_bits", "mantissa_bits"))
-    if mantissa + 2 > error_free_digits(c.limb):
+    if mantissa + 2 > digits(c.limb):
         raise c.refusal(op, f"reduce_precision to {mantissa} digits is not what limbs are rounded to")
     return Wide([ops.reduce_precision(entries.rounded_to_odd(x), exponent, mantissa)]).first(c.count)

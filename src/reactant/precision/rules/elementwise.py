@@ -9,7 +9,8 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.precision import entries, exponential, hyperbolic, rounding, trigonometric, wide
-from reactant.precision.conversion import RULES, Conversion, Value, WideComplex, declare
+from reactant.precision.conversion import RULES, Conversion, declare
+from reactant.precision.values import Value, WideComplex
 from reactant.precision.wide import Wide
 
 REAL: dict[str, Callable[..., Any]] = {
@@ -51,18 +52,18 @@ offer(REAL)
 
 
 @declare("compare")
-def compare(c: Conversion, op: ir.Operation, x: Value, y: Value) -> ir.Value:
+def compare(c: Conversion, op: ir.Operation, x: Any, y: Any) -> ir.Value:
     """By IEEE or in total order."""
     direction = attr.enumerator(op.attributes["comparison_direction"])
     if isinstance(x, WideComplex):
-        parts = [entries.compare(a, b, direction) for a, b in zip(x, y, strict=True)]
+        parts = [entries.compare(a, b, direction) for a, b in ((x.re, y.re), (x.im, y.im))]
         return ops.and_(*parts) if direction == "EQ" else ops.or_(*parts)
     total = "compare_type" in op.attributes and attr.enumerator(op.attributes["compare_type"]) == "TOTALORDER"
     return (entries.total_order if total else entries.compare)(x, y, direction)
 
 
 @declare("clamp")
-def clamp(c: Conversion, op: ir.Operation, low: Value, x: Wide, high: Value) -> Wide:
+def clamp(c: Conversion, op: ir.Operation, low: Wide, x: Wide, high: Wide) -> Wide:
     """Minimum and maximum; bounds may be numbers."""
     bounds = [bound if bound.shape == x.shape else bound.each(lambda v: ops.broadcast_in_dim(v, x.shape, ()))
               for bound in (low, high)]

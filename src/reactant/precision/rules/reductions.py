@@ -10,8 +10,9 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, size, tensor_type
-from reactant.precision.conversion import Conversion, Value, declare, flat
+from reactant.precision.conversion import Conversion, declare
 from reactant.precision.rules.structure import attributes_of
+from reactant.precision.values import Value, flat
 
 BRANCHES = 8
 """Elements that are taken together in one pass over memory."""

@@ -7,7 +7,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, tensor_type
-from reactant.precision.conversion import Conversion, Value, WideComplex, declare
+from reactant.precision.conversion import Conversion, declare
+from reactant.precision.values import Value, WideComplex, flat
 from reactant.precision.wide import Wide
 
 MOVING = ("reshape", "transpose", "broadcast_in_dim", "slice", "reverse", "dynamic_slice", "pad", "concatenate",
@@ -38,7 +39,6 @@ def attributes_of(op: ir.Operation) -> dict[str, Any]:
 @declare("optimization_barrier")
 def barrier(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value]:
     """All limbs at once."""
-    from reactant.precision.conversion import flat
     return c.grouped(ops.optimization_barrier(*flat(operands)), [value.type for value in op.results])
 
 
