@@ -179,28 +179,29 @@ class Grid:
         self.height = 0.5 * (self.faces[:-1] + self.faces[1:])
         self.depth = np.zeros(self.full[1:])
         self.depth[HALO:-HALO, HALO:-HALO] = np.maximum(depth, 0.0)
-        fill_edges(self, self.depth)
-        self._cut()
-
-    def _cut(self) -> None:
         field, flat = np.zeros(self.full), np.zeros(self.full[1:])
         self.dz, self.dz_x, self.dz_y = (field.copy() for _ in range(3))
         self.wet, self.wet_x, self.wet_y, self.wet_corner = (field.copy() for _ in range(4))
         self.column, self.column_x, self.column_y = (flat.copy() for _ in range(3))
-        launch(cut_cells, self.full, self.depth, self.faces, self.dz)
-        launch(thinner_x, self.full, self.dz, self.dz_x)
-        launch(thinner_y, self.full, self.dz, self.dz_y)
-        for thickness, wet, column in ((self.dz, self.wet, self.column), (self.dz_x, self.wet_x, self.column_x),
-                                       (self.dz_y, self.wet_y, self.column_y)):
-            launch(wet_where_thick, self.full, thickness, wet)
-            launch(sum_column, self.full[1:], thickness, column)
-        launch(wet_corners, self.full, self.wet, self.wet_corner)
         self.order_x, self.order_y, self.order_z, self.order_z_x, self.order_z_y = (
             np.zeros(self.full, np.int8) for _ in range(5))
         self.order_vorticity_x, self.order_vorticity_y = (np.zeros(self.full, np.int8) for _ in range(2))
-        launch(order_x, self.full, self.wet, 0, self.order_x)
-        launch(order_y, self.full, self.wet, 0, self.order_y)
-        launch(order_x, self.full, self.wet_corner, 1, self.order_vorticity_x)
-        launch(order_y, self.full, self.wet_corner, 1, self.order_vorticity_y)
-        for wet, order in ((self.wet, self.order_z), (self.wet_x, self.order_z_x), (self.wet_y, self.order_z_y)):
-            launch(order_z, self.full, wet, order)
+
+
+def cut(grid: Grid) -> None:
+    """Fill in thickness, masks and orders of reconstruction, from the depth."""
+    fill_edges(grid, grid.depth)
+    launch(cut_cells, grid.full, grid.depth, grid.faces, grid.dz)
+    launch(thinner_x, grid.full, grid.dz, grid.dz_x)
+    launch(thinner_y, grid.full, grid.dz, grid.dz_y)
+    for thickness, wet, column in ((grid.dz, grid.wet, grid.column), (grid.dz_x, grid.wet_x, grid.column_x),
+                                   (grid.dz_y, grid.wet_y, grid.column_y)):
+        launch(wet_where_thick, grid.full, thickness, wet)
+        launch(sum_column, grid.full[1:], thickness, column)
+    launch(wet_corners, grid.full, grid.wet, grid.wet_corner)
+    launch(order_x, grid.full, grid.wet, 0, grid.order_x)
+    launch(order_y, grid.full, grid.wet, 0, grid.order_y)
+    launch(order_x, grid.full, grid.wet_corner, 1, grid.order_vorticity_x)
+    launch(order_y, grid.full, grid.wet_corner, 1, grid.order_vorticity_y)
+    for wet, order in ((grid.wet, grid.order_z), (grid.wet_x, grid.order_z_x), (grid.wet_y, grid.order_z_y)):
+        launch(order_z, grid.full, wet, order)

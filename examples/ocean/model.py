@@ -6,7 +6,7 @@ import numpy as np
 from . import barotropic, diagnostics, equation_of_state, mixing, momentum, tracers, transport, vertical
 from .boundaries import fill, fill_flow, fill_surface, fill_transports
 from .equation_of_state import REFERENCE_DENSITY
-from .grid import Grid
+from .grid import Grid, cut
 from .launching import HALO, launch
 
 OFFSET = 0.1
@@ -21,15 +21,19 @@ class Model:
     Args:
         grid: where.
         dt: the time step in s.
-        short_steps: of the free surface in a time step; `free_surface_steps` says how many are needed.
+        short_steps: of the free surface in a time step: so many that a wave of speed sqrt(g depth) crosses no cell in one.
+        turbulence: whether the closure of `mixing` says how water mixes; else `viscosity` and `diffusivity` do, m2/s.
+        drag: the bottom's coefficient.
 
     State, with ghost cells: `u`, `v` in m/s, `temperature` in degrees C, `salinity` in g/kg, `turbulence` (kinetic
     energy) in m2/s2, `surface` (its height) in m. Forcing, one level: `stress_x`, `stress_y` in N/m2, `heating` in W/m2,
     `salting` in (g/kg) m/s. All are float64 arrays that may be set with `set`, or in place.
     """
 
-    def __init__(self, grid: Grid, dt: float, short_steps: int = 30) -> None:
-        self.grid, self.dt = grid, float(dt)
+    def __init__(self, grid: Grid, dt: float, short_steps: int = 30, turbulence: bool = True,
+                 viscosity: float = 1e-4, diffusivity: float = 1e-5, drag: float = 2.5e-3) -> None:
+        self.grid, self.dt, self.drag = grid, float(dt), float(drag)
+        self.closure, self.viscosity, self.diffusivity = turbulence, float(viscosity), float(diffusivity)
         self.states_weights, self.flows_weights = barotropic.averaging_weights(short_steps)
         self.short_dt = self.dt / short_steps
         full, flat = grid.full, grid.full[1:]
@@ -60,21 +64,17 @@ class Model:
 
 
 def start(model: Model) -> None:
-    """Ghost cells, thickness and flows of the initial state: before the first step."""
+    """The grid's masks; ghost cells, thickness and flows of the initial state: before the first step."""
     grid = model.grid
-    launch_masks(model)
+    cut(grid)
+    model.u *= grid.wet_x
+    model.v *= grid.wet_y
     fill(grid, model.temperature, model.salinity, model.turbulence)
     fill_surface(grid, model.surface)
     measure_stretch(model)
     model.stretch_before[...] = model.stretch
     fill_flow(grid, model.u, model.v)
     move_water(model)
-
-
-def launch_masks(model: Model) -> None:
-    """No flow on land."""
-    model.u *= model.grid.wet_x
-    model.v *= model.grid.wet_y
 
 
 def measure_stretch(model: Model) -> None:
@@ -100,27 +100,32 @@ def step(model: Model) -> None:
     """One time step."""
     grid = model.grid
     fill(grid, model.temperature, model.salinity, model.turbulence)
-    stratification = np.empty(grid.full)
-    launch(equation_of_state.compute_stratification, grid.full, model.temperature, model.salinity, grid.faces,
-           grid.height, model.stretch, stratification)
-    shear, length, viscosity, diffusivity = mix(model, stratification)
+    stratification, shear, length = np.zeros(grid.full), np.zeros(grid.full), np.empty(grid.full)
+    viscosity, diffusivity = np.zeros(grid.full), np.zeros(grid.full)
+    if model.closure:
+        mix(model, stratification, shear, length, viscosity, diffusivity)
+    else:
+        viscosity += model.viscosity
+        diffusivity += model.diffusivity
     with_now, with_before = 1.0 + model.started * (0.5 + OFFSET), -model.started * (0.5 + OFFSET)
     accelerate(model, viscosity, with_now, with_before)
-    move_surface(model)
+    move_water(model)
     carry(model, diffusivity, with_now, with_before)
-    make_turbulence(model, stratification, shear, length, viscosity, diffusivity)
+    if model.closure:
+        make_turbulence(model, stratification, shear, length, viscosity, diffusivity)
     model.started = 1.0
 
 
-def mix(model: Model, stratification: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Shear, length, viscosity and diffusivity on upper faces."""
+def mix(model: Model, stratification: np.ndarray, shear: np.ndarray, length: np.ndarray, viscosity: np.ndarray,
+        diffusivity: np.ndarray) -> None:
+    """What the closure computes on upper faces."""
     grid, full = model.grid, model.grid.full
-    shear, length, viscosity, diffusivity = np.zeros(full), np.empty(full), np.empty(full), np.zeros(full)
+    launch(equation_of_state.compute_stratification, full, model.temperature, model.salinity, grid.faces,
+           grid.height, model.stretch, stratification)
     launch(mixing.compute_shear, full, model.u, model.v, grid.height, model.stretch, shear)
     launch(mixing.compute_length, full, model.turbulence, stratification, grid.faces, grid.column, length)
     launch(mixing.compute_viscosity, full, model.turbulence, length, viscosity)
     launch(mixing.compute_diffusivity, full, viscosity, stratification, shear, diffusivity)
-    return shear, length, viscosity, diffusivity
 
 
 def accelerate(model: Model, viscosity: np.ndarray, with_now: float, with_before: float) -> None:
@@ -165,8 +170,8 @@ def add_to_flow(model: Model, driving_x: np.ndarray, driving_y: np.ndarray, visc
     before_x, before_y, after_x, after_y, drag_x, drag_y = (np.zeros(grid.full[1:]) for _ in range(6))
     launch(barotropic.integrate_x, flat, model.u, grid.dz_x, before_x)
     launch(barotropic.integrate_y, flat, model.v, grid.dz_y, before_y)
-    launch(vertical.drag_x, flat, model.u, model.v, grid.dz_x, drag_x)
-    launch(vertical.drag_y, flat, model.u, model.v, grid.dz_y, drag_y)
+    launch(vertical.drag_x, flat, model.u, model.v, grid.dz_x, model.drag, drag_x)
+    launch(vertical.drag_y, flat, model.u, model.v, grid.dz_y, model.drag, drag_y)
     launch(momentum.accelerate, inner, model.u, driving_x, model.dt)
     launch(momentum.accelerate, inner, model.v, driving_y, model.dt)
     launch(vertical.diffuse_x, flat, model.u, viscosity, drag_x, grid.dz_x, grid.height, model.stretch_x, model.dt,
@@ -175,6 +180,12 @@ def add_to_flow(model: Model, driving_x: np.ndarray, driving_y: np.ndarray, visc
            scratch)
     launch(barotropic.integrate_x, flat, model.u, grid.dz_x, after_x)
     launch(barotropic.integrate_y, flat, model.v, grid.dz_y, after_y)
+    split(model, before_x, before_y, after_x, after_y)
+
+
+def split(model: Model, before_x: np.ndarray, before_y: np.ndarray, after_x: np.ndarray, after_y: np.ndarray) -> None:
+    """Short steps of the surface and whole columns, given depth integrals before and after the long step."""
+    grid, inner, flat = model.grid, model.grid.extent, model.grid.extent[1:]
     forcing_x, forcing_y = np.zeros(grid.full[1:]), np.zeros(grid.full[1:])
     at_end_x, at_end_y, during_x, during_y = (np.zeros(grid.full[1:]) for _ in range(4))
     launch(barotropic.start_window, grid.full[1:], before_x, after_x, model.stretch_x, model.dt, model.transport_x,
@@ -217,11 +228,6 @@ def short_steps(model: Model, forcing_x: np.ndarray, forcing_y: np.ndarray, at_e
         fill_transports(grid, flow_x, flow_y)
         launch(barotropic.average, whole, flow_x, model.states_weights[m], at_end_x)
         launch(barotropic.average, whole, flow_y, model.states_weights[m], at_end_y)
-
-
-def move_surface(model: Model) -> None:
-    """Flows of the new time, that moved the surface."""
-    move_water(model)
 
 
 def carry(model: Model, diffusivity: np.ndarray, with_now: float, with_before: float) -> None:

@@ -12,10 +12,6 @@ from numba import cuda
 
 from .launching import HALO
 
-DRAG = 2.5e-3
-"""Coefficient of quadratic bottom drag."""
-
-
 @cuda.jit
 def diffuse_tracer(tracer, diffusivity, dz, height, stretch, dt, passed):
     """Of what lies at centres; `passed` is scratch."""
@@ -73,8 +69,8 @@ def diffuse_turbulence(energy, viscosity, damping, dz, height, stretch, dt, pass
 
 
 @cuda.jit
-def drag_x(u, v, dz_x, drag):
-    """Rate of the bottom's drag on u in m/s: DRAG |u| of the lowest wet level."""
+def drag_x(u, v, dz_x, coefficient, drag):
+    """Rate of the bottom's quadratic drag on u in m/s: coefficient |u| of the lowest wet level."""
     i, j = cuda.grid(2)
     nz, ny, nx = u.shape
     i += HALO
@@ -85,11 +81,11 @@ def drag_x(u, v, dz_x, drag):
             if dz_x[k, j, i] > 0.0:
                 across = 0.25 * (v[k, j, i - 1] + v[k, j, i] + v[k, j + 1, i - 1] + v[k, j + 1, i])
                 speed = math.sqrt(u[k, j, i] ** 2 + across ** 2 + 1e-12)
-        drag[j, i] = DRAG * speed
+        drag[j, i] = coefficient * speed
 
 
 @cuda.jit
-def drag_y(u, v, dz_y, drag):
+def drag_y(u, v, dz_y, coefficient, drag):
     """The same on v."""
     i, j = cuda.grid(2)
     nz, ny, nx = v.shape
@@ -101,7 +97,7 @@ def drag_y(u, v, dz_y, drag):
             if dz_y[k, j, i] > 0.0:
                 across = 0.25 * (u[k, j - 1, i] + u[k, j - 1, i + 1] + u[k, j, i] + u[k, j, i + 1])
                 speed = math.sqrt(v[k, j, i] ** 2 + across ** 2 + 1e-12)
-        drag[j, i] = DRAG * speed
+        drag[j, i] = coefficient * speed
 
 
 @cuda.jit
