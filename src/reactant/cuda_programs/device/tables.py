@@ -12,8 +12,8 @@ from reactant.cuda_programs.device.text import quoted
 from reactant.support.records import dataclass
 
 VERSION = 1
-GRID_BARRIER = 1
-"""A flag of kernels,"""
+GRID_BARRIER, CHECKED, RACES = 1, 4, 8
+"""Flags of kernels,"""
 CONSTANT = 1
 """and one of variables (`runtime/reactant_launch.h`)."""
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,8 +60,12 @@ class Unit:
     @property
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
-        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output]
+        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
+                self.command.check]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
+
+
+HostObject = Callable[[Unit, Path, list[str]], None]
 
 
 def language_flags(unit: Unit) -> list[str]:
@@ -85,7 +90,9 @@ def language_flags(unit: Unit) -> list[str]:
 def _optimisation(command: Command) -> list[str]:
     """-O2 where nothing is said: what is slow by oversight is slow on this device's host, too."""
     said = [command.optimisation] if command.optimisation else [] if command.debug or command.device_debug else ["-O2"]
-    return [*said, *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
+    lines = ["-gline-tables-only", "-fno-inline"] if command.check else []      # so that launches are of their lines
+    return [*said, *lines, *(["-g"] if command.debug or command.device_debug else []),
+            *(["-pg"] if command.profiled else [])]
 
 
 def host_command(unit: Unit) -> list[str]:
@@ -103,12 +110,13 @@ def host_command(unit: Unit) -> list[str]:
     return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
 
 
-def compiled(unit: Unit, folder: Path) -> list[Path]:
+def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) -> list[Path]:
     """The objects of a source: the host's, and the device's where it has such code.
 
     Args:
         unit: the source.
         folder: where the objects are written.
+        host_object: what makes the host's object, of the source, the path and further flags; clang when None.
 
     Returns:
         Their paths.
@@ -118,8 +126,9 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     """
     stem = hashlib.sha256(unit.identity.encode()).hexdigest()[:12]
     host = folder / f"{unit.source.stem}-{stem}.host.o"
+    make_host = host_object or _host
     if unit.kind != "cuda":
-        _host(unit, host, [])
+        make_host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
     unit = in_one_piece(unit, folder)
@@ -128,8 +137,8 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     with ThreadPoolExecutor(1) as other:
         on_device = other.submit(_device, unit)
         try:
-            _host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-                  if not unit.command.relocatable else [])
+            make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+                      if not unit.command.relocatable else [])
         except CompilationFailed:
             on_device.exception()       # it says the same, or nothing
             raise
@@ -174,7 +183,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
         if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
-            return _said(done)
+            return said(done)
     say([*command, *rest])
     if unit.read and "-MF" in dependencies:
         depfile = Path(dependencies[dependencies.index("-MF") + 1])
@@ -195,6 +204,8 @@ def device_options(unit: Unit, libraries: bool = False) -> list[str]:
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
+    if command.check:                       # every access of a header is checked, too
+        return [] if libraries else options
     words = words[:words.index(os.fspath(unit.file))]
     ready = _libraries(unit, words) if libraries else precompiled.flags_for(words)
     return options + ready if ready or not libraries else []
@@ -206,7 +217,7 @@ def _device(unit: Unit) -> bytes:
 
     def compiled(options: list[str]) -> bytes:
         return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
-                             relocatable=command.relocatable, system=unit.tools.system())
+                             relocatable=command.relocatable, system=unit.tools.system(), check=command.check)
     if options := device_options(unit, libraries=True):
         with contextlib.suppress(clang.CompilationError):       # all of a library was included, and may be the reason
             return compiled(options)
@@ -215,13 +226,14 @@ def _device(unit: Unit) -> bytes:
 
 def say(command: list[str], output: str = "") -> None:
     """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
-    _said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
+    said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
 
 
-def _said(done: subprocess.CompletedProcess, output: str = "") -> None:
-    said = NOISE.sub("", done.stderr)
-    if said:
-        sys.stderr.write(said)
+def said(done: subprocess.CompletedProcess, output: str = "") -> None:
+    """Hand on what a compiler or linker said. Raises `CompilationFailed`."""
+    words = NOISE.sub("", done.stderr)
+    if words:
+        sys.stderr.write(words)
     if output:
         Path(output).write_text(done.stdout)
     elif done.stdout:

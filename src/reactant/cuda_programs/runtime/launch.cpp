@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "checks.h"
 #include "runtime.h"
 
 using namespace reactant;
@@ -16,9 +17,10 @@ constexpr double wake_cost = 8000;              // nanoseconds: less work than t
 constexpr double range_cost = 20000;            // of one range of blocks, so that threads share evenly
 constexpr double unknown_cost = 4;              // nanoseconds of a thread of a kernel that has not run yet
 
-struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; };
+struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; const void *site; };
 thread_local std::vector<Configuration> pushed;
 thread_local double work_of_next = 0;           // nanoseconds of the thread's next launch, where it has said so
+thread_local const void *site_of_popped = nullptr;
 
 std::atomic<uint64_t> launches{0};
 
@@ -68,6 +70,16 @@ void run_with_grid_barrier(Blocks &blocks, State &state) {
     if (parts > count) parts = (unsigned)count;
     state.barrier.parts = parts;
     together(count, parts, part, &blocks);
+}
+
+// One after the other, so that what threads do is in one order; those that meet in the grid are under way at once.
+void run_checked(const ReactantKernel &kernel, Blocks &blocks) {
+    const bool at_once = kernel.flags & REACTANT_KERNEL_GRID_BARRIER;
+    const uint64_t step = at_once ? blocks.launch->blocks : 1;
+    for (uint64_t k = 0; k < blocks.launch->blocks && !failed(blocks.launch); k += step) {
+        part(&blocks, k, k + step);
+        end_of_block();
+    }
 }
 
 }  // namespace
@@ -122,6 +134,7 @@ cudaError_t check(const Launch &launch) {
 }
 
 cudaError_t run(const Launch &launch, void *const *arguments) {
+    if (recorder && !inside_kernel() && recorder->launch(launch, arguments)) return cudaSuccess;
     const ReactantKernel &kernel = *kernel_of(*launch.function);
     State state;
     ReactantLaunch made{};
@@ -136,7 +149,8 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     made.runtime = &state;
     Blocks blocks{&made, arguments};
     uint64_t threads = made.blocks * launch.block.x * launch.block.y * launch.block.z;
-    if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
+    if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
+    else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
     else run_measured(*launch.function, kernel, blocks, threads);
     cudaError_t error = end_of(&made);
@@ -185,8 +199,10 @@ cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t st
 namespace {
 
 cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
-                          bool cooperative) {
-    return launch(Launch{function_of(stub), grid, block, shared, cooperative}, arguments, stream);
+                          bool cooperative, const void *caller) {
+    const void *site = site_of_popped ? site_of_popped : caller;       // <<<>>> calls by a function of its own
+    site_of_popped = nullptr;
+    return launch(Launch{function_of(stub), grid, block, shared, cooperative, site}, arguments, stream);
 }
 
 }  // namespace
@@ -196,9 +212,8 @@ extern "C" {
 // Thrust's and CUB's kernels whose threads go through tiles know how long they take.
 void reactant_work_of_next_launch(double nanoseconds) { work_of_next = nanoseconds; }
 
-
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
-    pushed.push_back({grid, block, shared, stream});
+    pushed.push_back({grid, block, shared, stream, __builtin_return_address(0)});
     return 0;
 }
 
@@ -206,18 +221,19 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     if (pushed.empty()) return report(cudaErrorMissingConfiguration);
     Configuration top = pushed.back();
     pushed.pop_back();
+    site_of_popped = top.site;
     *grid = top.grid, *block = top.block, *shared = top.shared, *(cudaStream_t *)stream = top.stream;
     return cudaSuccess;
 }
 
 cudaError_t cudaLaunchKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared,
                              cudaStream_t stream) {
-    return launch_kernel(stub, grid, block, arguments, shared, stream, false);
+    return launch_kernel(stub, grid, block, arguments, shared, stream, false, __builtin_return_address(0));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared,
                                         cudaStream_t stream) {
-    return launch_kernel(stub, grid, block, arguments, shared, stream, true);
+    return launch_kernel(stub, grid, block, arguments, shared, stream, true, __builtin_return_address(0));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *stub, void **arguments) {
@@ -230,7 +246,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *st
                  attribute.val.clusterDim.y * attribute.val.clusterDim.z > 1) return report(cudaErrorNotSupported);
     }
     return launch_kernel(stub, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
-                         cooperative);
+                         cooperative, __builtin_return_address(0));
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *stub) {
@@ -324,6 +340,7 @@ void reactant_grid_wait(const ReactantLaunch *launch) {
     unsigned round = barrier.round.load(std::memory_order_acquire);
     if (barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == barrier.parts) {
         barrier.arrived.store(0, std::memory_order_relaxed);
+        if (launch->kernel->flags & REACTANT_KERNEL_CHECKED) checked_meetings->grid(launch);
         barrier.round.fetch_add(1, std::memory_order_release);
         return;
     }
