@@ -178,7 +178,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
             done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                                   errors="replace", check=False)
             if done.returncode == 0:
-                return _said(done)          # all of a library was included, and may be what does not compile
+                return said(done)           # all of a library was included, and may be what does not compile
         ready = precompiled.flags_for(command)
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
