@@ -25,7 +25,7 @@ from reactant.cuda_programs.device.interior import interior
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
-from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
+from reactant.cuda_programs.device.retarget import Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
@@ -223,7 +223,7 @@ class Arranger:
     def keeps_current(self, made: Kernel) -> bool:
         """Whether a kernel calls functions that may ask which thread they run for."""
         keeps = "" in made.calls or any(
-            name in self.module.functions or name.startswith(PREFIX) for name in made.calls)
+            name in self.module.functions for name in made.calls)
         self.current |= keeps
         return keeps
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reactant.cuda_programs.device import front
-from reactant.cuda_programs.driver import precompiled
+from reactant.cuda_programs.driver import device_linking, precompiled
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
@@ -134,7 +134,7 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
-        on_device = other.submit(_device, unit)
+        on_device = other.submit(_device, unit, device)
         try:
             make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
                       if not unit.command.relocatable else [])
@@ -142,11 +142,10 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
             on_device.exception()       # it says the same, or nothing
             raise
         try:
-            content = on_device.result()
+            on_device.result()
         except clang.CompilationError as error:
             print(error.fact, file=sys.stderr)
             raise CompilationFailed(1) from None
-    device.write_bytes(content)
     return [host, device]
 
 
@@ -184,16 +183,21 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
-def _device(unit: Unit) -> bytes:
+def _device(unit: Unit, target: Path) -> None:
+    """Write the device's object; of relocatable code the one that waits for the device link."""
     command = unit.command
-    from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
+    from reactant.cuda_programs.device.compile import device_code, device_object  # half a second, beside clang's work
 
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
     options += [] if command.check else precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
-    return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
-                         relocatable=command.relocatable, system=unit.tools.system(), check=command.check)
+    code = device_code(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                       system=unit.tools.system(), check=command.check)
+    if command.relocatable:
+        device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
+    else:
+        target.write_bytes(device_object(code, unit.identity, command.check))
 
 
 def say(command: list[str], output: str = "") -> None:
