@@ -455,25 +455,31 @@ def set_attr(value: Any, owner: Any, attribute: str) -> None:
         setattr(owner, attribute, value)
 
 
+def _special(x: Any, name: str) -> Any:
+    """A method of the user's that Python calls for an operator, bound as it is there: a static one to nothing."""
+    for cls in type(x).__mro__:
+        if (found := vars(cls).get(name)) is not None:
+            bound = found.__get__(x, type(x)) if hasattr(found, "__get__") else found
+            return bound if convertible(bound.__func__ if type(bound) is MethodType else bound) else None
+    return None
+
+
 def get_item(container: Any, index: Any) -> Any:
-    method = getattr(type(container), "__getitem__", None)
-    if convertible(method):
-        return call(method, container, index)
+    if (method := _special(container, "__getitem__")) is not None:
+        return call(method, index)
     return container[index]
 
 
 def set_item(value: Any, container: Any, index: Any) -> None:
-    method = getattr(type(container), "__setitem__", None)
-    if convertible(method):
-        call(method, container, index, value)
+    if (method := _special(container, "__setitem__")) is not None:
+        call(method, index, value)
     else:
         container[index] = value
 
 
 def del_item(container: Any, index: Any) -> None:
-    method = getattr(type(container), "__delitem__", None)
-    if convertible(method):
-        call(method, container, index)
+    if (method := _special(container, "__delitem__")) is not None:
+        call(method, index)
     else:
         del container[index]
 
@@ -481,9 +487,8 @@ def del_item(container: Any, index: Any) -> None:
 def iterate(iterable: Any) -> Iterable:
     if (ours := getattr(type(iterable), "ag__iterate", None)) is not None:
         return ours(iterable)
-    method = getattr(type(iterable), "__iter__", None)
-    if convertible(method):
-        return call(method, iterable)
+    if (method := _special(iterable, "__iter__")) is not None:
+        return call(method)
     return iterable
 
 
