@@ -23,7 +23,7 @@ from reactant.frontends.control import (
 from reactant.frontends.host import exit_stacks, host_effects
 from reactant.frontends.numpy import overlay
 from reactant.frontends.prelude import heaps, run_time_keys
-from reactant.frontends.session import abstract, calls
+from reactant.frontends.session import abstract, calls, numba_functions
 from reactant.frontends.source import operators
 from reactant.frontends.texts import printing
 from reactant.frontends.values import dynamic_keys, dynamic_methods, object_columns, tagged_union
@@ -87,6 +87,7 @@ def install() -> None:
     exit_stacks.install()
     printing.install()
     host_effects.install()
+    calls.ARRIVALS.listeners.append(numba_functions.register_loaded)
 
 
 def _name(layer: Callable) -> str:

@@ -39,6 +39,9 @@ REPLACEMENTS: dict[Any, Callable] = {}
 KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
 """How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
 
+UNWRAPPED: dict[type, str] = {}
+"""Types of objects that are a compiled form of a Python function: the attribute that has it. It runs on traced values."""
+
 
 class _Arrivals:
     """Modules that are imported while tracing (imports in functions, lazy packages): who has replacements for them
@@ -131,6 +134,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if replacement is not None:
         with holding(arguments, keywords):
             return replacement(*arguments, **keywords)
+    if kind in UNWRAPPED and _involves_any(arguments, keywords):
+        return call(getattr(function, UNWRAPPED[kind]), *arguments, **keywords)
     handler = KINDS.get(kind)
     if handler is not None:
         ag__.foreign_call(arguments, keywords)
@@ -143,6 +148,11 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
     return call_as_it_is(function, arguments, keywords)
+
+
+def _involves_any(arguments: tuple, keywords: dict) -> bool:
+    """Whether values of a trace are among arguments, or in them."""
+    return ag__.involves_tracing(arguments, keywords) or any(map(_holds_tracing, (*arguments, *keywords.values())))
 
 
 def _noted(function: Any, arguments: tuple, result: Any) -> Any:
