@@ -20,7 +20,7 @@ from reactant.frontends.control import (
     objects,
     try_statements,
 )
-from reactant.frontends.host import exit_stacks, host_effects
+from reactant.frontends.host import drawing, exit_stacks, host_effects
 from reactant.frontends.numpy import overlay
 from reactant.frontends.prelude import heaps, run_time_keys
 from reactant.frontends.session import abstract, calls, numba_functions
@@ -87,6 +87,7 @@ def install() -> None:
     exit_stacks.install()
     printing.install()
     host_effects.install()
+    drawing.install()
     calls.ARRIVALS.listeners.append(numba_functions.register_loaded)
 
 

@@ -39,6 +39,9 @@ REPLACEMENTS: dict[Any, Callable] = {}
 KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
 """How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
 
+LOOKS: list[Callable[[Any, tuple, dict], None]] = []
+"""What looks at each call of a Python function, and may refuse it."""
+
 UNWRAPPED: dict[type, str] = {}
 """Types of objects that are a compiled form of a Python function: the attribute that has it. It runs on traced values."""
 
@@ -134,7 +137,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if replacement is not None:
         with holding(arguments, keywords):
             return replacement(*arguments, **keywords)
-    if kind in UNWRAPPED and _involves_any(arguments, keywords):
+    if kind in UNWRAPPED and involves_any(arguments, keywords):
         return call(getattr(function, UNWRAPPED[kind]), *arguments, **keywords)
     handler = KINDS.get(kind)
     if handler is not None:
@@ -150,7 +153,7 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     return call_as_it_is(function, arguments, keywords)
 
 
-def _involves_any(arguments: tuple, keywords: dict) -> bool:
+def involves_any(arguments: tuple, keywords: dict) -> bool:
     """Whether values of a trace are among arguments, or in them."""
     return ag__.involves_tracing(arguments, keywords) or any(map(_holds_tracing, (*arguments, *keywords.values())))
 
@@ -316,6 +319,8 @@ def _replacement_of(function: Any) -> Callable | None:
 
 
 def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
+    for look in LOOKS:
+        look(function, arguments, keywords)
     if ag__.involves_tracing(arguments, keywords) and computes_with_jax(function):
         return _call_jax(function, arguments, keywords)
     return _call_converted(function, arguments, keywords)
