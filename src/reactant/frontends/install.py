@@ -21,7 +21,7 @@ from reactant.frontends.control import (
     try_statements,
 )
 from reactant.frontends.host import drawing, exit_stacks, host_effects
-from reactant.frontends.numpy import overlay
+from reactant.frontends.numpy import legacy_random, overlay
 from reactant.frontends.prelude import heaps, run_time_keys
 from reactant.frontends.session import abstract, calls, numba_functions
 from reactant.frontends.source import operators
@@ -79,6 +79,7 @@ def install() -> None:
     operators.install(**PLAIN)
     operators.install(**{name: composed(layers) for name, layers in LAYERS.items()})
     overlay.install()
+    legacy_random.install()
     calls.REPLACEMENTS[bool] = decisions.of_object(calls.REPLACEMENTS[bool])
     generated.install()
     dynamic_keys.install()
