@@ -8,6 +8,7 @@ from typing import Any
 from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.retarget import Retargeted
 from reactant.cuda_programs.device.text import declared, quoted, split
+from reactant.kernels.llvm_ir import cleanup
 from reactant.native import engine
 
 _MENTIONED = re.compile(r'@("[^"]+"|[-\w$.]+)')
@@ -23,13 +24,19 @@ def prepared(module: Retargeted) -> str:
     added, names = library.definitions(there.values())
     for name in names & there.keys():
         text = text.replace(there[name], "", 1)
-    text += "\n" + added + library.undeclared(added, text)
+    text += "\n" + added + library.undeclared(added, text) + _meetings(added, there)
     text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
     meet = {name for name, body in split(text).functions.items() if _MEETS.search(body)} if module.exports else set()
     kept = {*module.device, *module.constant}
     return _inlined(text, set(module.kernels), module.exports - meet, kept)     # threads meet within a file only
+
+
+def _meetings(added: str, there: dict[str, str]) -> str:
+    """Declarations of what threads do together in definitions that were added."""
+    return "".join(line.rstrip("\n") + " convergent nounwind\n" for line in cleanup.undeclared(added, set(there))
+                   if _MEETS.search(line) and "barrier.block" not in line)
 
 
 def _inlined(text: str, kernels: set[str], exports: set[str], kept: set[str]) -> str:

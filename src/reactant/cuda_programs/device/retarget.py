@@ -11,7 +11,7 @@ from dataclasses import field
 from reactant.cuda_programs.device.text import NAME
 from reactant.cuda_programs.device.types import leading
 from reactant.errors import UnsupportedError
-from reactant.kernels.llvm_ir import assembly
+from reactant.kernels.llvm_ir import assembly, cleanup
 from reactant.native import engine
 from reactant.support.records import dataclass
 
@@ -52,7 +52,7 @@ _MANAGED = re.compile(rf'^(@{NAME} = )([^\n]*?)(addrspace\(1\) )[^\n]*?(global) 
 
 def retargeted(text: str, relocatable: bool = False) -> Retargeted:
     """clang's module for this processor; `relocatable`: other objects may name its functions and variables."""
-    text = _MANAGED.sub(_managed, text)
+    text = _MANAGED.sub(_managed, _plain_types(text))
     exports: set[str] = set()
     if relocatable:
         text, exports = _renamed(text)
@@ -66,13 +66,29 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
         spaces = {_SHARED: result.shared, _CONSTANT: result.constant, _DEVICE: result.device}
         if (space := spaces.get(int(found[3]))) is not None:
             space[variable.name] = variable
-    expanded = assembly.expanded(text)
+    expanded = _with_declarations(assembly.expanded(text))
     for line in expanded.split("\n") if " asm " in expanded else ():
         if re.search(r"\bcall\b[^@\"]* asm ", line) and 'asm sideeffect "", "' not in line:
             raise UnsupportedError(f"Device code holds inline assembly that is not known{assembly.why_not(line)}.",
                                    hint="Write it in CUDA C++.", code="kernel-instruction")
     result.text = _everywhere(_globals(expanded))
     return result
+
+
+def _plain_types(text: str) -> str:
+    """The module with names of types that are words: those of templates hold commas and brackets."""
+    names = {m[1]: f"%struct.named.{k}" for k, m in enumerate(re.finditer(r'^(%"[^"\n]+") = type ', text, re.MULTILINE))}
+    return re.sub(r'%"[^"\n]+"', lambda m: names.get(m[0], m[0]), text) if names else text
+
+
+def _with_declarations(text: str) -> str:
+    """The module with declarations of what functions for inline assembly call."""
+    if f"@{assembly.PREFIX}" not in text:
+        return text
+    made = "".join(m[0] for m in re.finditer(rf"^define internal [^\n]*@{re.escape(assembly.PREFIX)}\d+\(.*?^}}\n", text,
+                                             re.MULTILINE | re.DOTALL))
+    known = {m[1].strip('"') for m in re.finditer(rf"^(?:declare|define) [^\n@]*@({NAME})\(", text, re.MULTILINE)}
+    return text + "".join(cleanup.undeclared(made, known))
 
 
 def _managed(found: re.Match) -> str:

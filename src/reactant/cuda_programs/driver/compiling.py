@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 from reactant.cuda_programs.device import front
 from reactant.cuda_programs.driver import precompiled
 from reactant.cuda_programs.driver.options import Command, Input
-from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
+from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
 from reactant.kernels.ways_in.cxx_tokens import with_launches_joined
 
@@ -63,6 +64,9 @@ class Unit:
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 
+HostObject = Callable[[Unit, Path, list[str]], None]
+
+
 def language_flags(unit: Unit) -> list[str]:
     """The program's own flags of the preprocessor and the language, for both sides."""
     command = unit.command
@@ -78,6 +82,7 @@ def language_flags(unit: Unit) -> list[str]:
             both += ["-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func"]
         if command.device_debug:
             both += ["-D__CUDACC_DEBUG__=1"]
+        both += device_libraries()      # after the program's own folders: its copy of Thrust is its copy
     return both
 
 
@@ -104,12 +109,13 @@ def host_command(unit: Unit) -> list[str]:
     return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
 
 
-def compiled(unit: Unit, folder: Path) -> list[Path]:
+def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) -> list[Path]:
     """The objects of a source: the host's, and the device's where it has such code.
 
     Args:
         unit: the source.
         folder: where the objects are written.
+        host_object: what makes the host's object, of the source, the path and further flags; clang when None.
 
     Returns:
         Their paths.
@@ -119,8 +125,9 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     """
     stem = hashlib.sha256(unit.identity.encode()).hexdigest()[:12]
     host = folder / f"{unit.source.stem}-{stem}.host.o"
+    make_host = host_object or _host
     if unit.kind != "cuda":
-        _host(unit, host, [])
+        make_host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
     unit = _in_one_piece(unit, folder)
@@ -129,8 +136,8 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     with ThreadPoolExecutor(1) as other:
         on_device = other.submit(_device, unit)
         try:
-            _host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-                  if not unit.command.relocatable else [])
+            make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+                      if not unit.command.relocatable else [])
         except CompilationFailed:
             on_device.exception()       # it says the same, or nothing
             raise
@@ -170,7 +177,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
         if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
-            return _said(done)
+            return said(done)
     say([*command, *rest])
     if unit.read and "-MF" in dependencies:
         depfile = Path(dependencies[dependencies.index("-MF") + 1])
@@ -191,13 +198,14 @@ def _device(unit: Unit) -> bytes:
 
 def say(command: list[str], output: str = "") -> None:
     """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
-    _said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
+    said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
 
 
-def _said(done: subprocess.CompletedProcess, output: str = "") -> None:
-    said = NOISE.sub("", done.stderr)
-    if said:
-        sys.stderr.write(said)
+def said(done: subprocess.CompletedProcess, output: str = "") -> None:
+    """Hand on what a compiler or linker said. Raises `CompilationFailed`."""
+    words = NOISE.sub("", done.stderr)
+    if words:
+        sys.stderr.write(words)
     if output:
         Path(output).write_text(done.stdout)
     elif done.stdout:

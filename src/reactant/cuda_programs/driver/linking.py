@@ -4,8 +4,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from reactant.cuda_programs.driver import library
-from reactant.cuda_programs.driver.compiling import say
+from reactant.cuda_programs.driver import libraries, library
+from reactant.cuda_programs.driver.compiling import said, say
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import Toolchain
 
@@ -22,13 +22,20 @@ def link_command(command: Command, tools: Toolchain, items: list[Input], target:
     if tools.name == "machine" and any(option.startswith("-fopenmp") for option in flags):
         flags = [option if not option.startswith("-fopenmp") else "-fopenmp" for option in flags]
     runtime = library.home(tools) / "lib64"
-    return [*tools.linker, *flags, "-o", target, *(each.text for each in items),
+    named = libraries.wanted(each.text for each in items if each.kind == "option")
+    return [*tools.linker, *flags, "-o", target,
+            *(each.text for each in items if not (each.kind == "option" and libraries.is_one(each.text))),
+            *(str(libraries.archive(tools, name)) for name in named),       # last: they may be named before objects
             str(runtime / library.ARCHIVES[0]), f"-L{runtime}", *ALWAYS]
 
 
 def link(command: Command, tools: Toolchain, items: list[Input], target: str) -> None:
     """Link. Raises `CompilationFailed` with the linker's words on standard error."""
-    say(link_command(command, tools, items, target))
+    done = subprocess.run(link_command(command, tools, items, target), capture_output=True, text=True, errors="replace",
+                          check=False)
+    for line in libraries.missing(done.stderr):
+        done.stderr += line + "\n"
+    said(done)
 
 
 def archive(tools: Toolchain, objects: list[Path], target: str) -> None:

@@ -17,8 +17,10 @@ constexpr double wake_cost = 8000;              // nanoseconds: less work than t
 constexpr double range_cost = 20000;            // of one range of blocks, so that threads share evenly
 constexpr double unknown_cost = 4;              // nanoseconds of a thread of a kernel that has not run yet
 
-struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; };
+struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; const void *site; };
 thread_local std::vector<Configuration> pushed;
+thread_local double work_of_next = 0;           // nanoseconds of the thread's next launch, where it has said so
+thread_local const void *site_of_popped = nullptr;
 
 std::atomic<uint64_t> launches{0};
 
@@ -44,7 +46,8 @@ void run_alone(Blocks &blocks) { part(&blocks, 0, blocks.launch->blocks); }
 void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads) {
     double cost = function.cost.load(std::memory_order_relaxed);
     if (cost == 0) cost = kernel.work ? kernel.work / 100.0 : unknown_cost;
-    double work = cost * (double)threads;
+    double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
+    work_of_next = 0;
     uint64_t count = blocks.launch->blocks;
     bool alone = work < 2 * wake_cost || processors() == 1 || count == 1 || inside_parallel();
     uint64_t start = nanoseconds();
@@ -131,6 +134,7 @@ cudaError_t check(const Launch &launch) {
 }
 
 cudaError_t run(const Launch &launch, void *const *arguments) {
+    if (recorder && !inside_kernel() && recorder->launch(launch, arguments)) return cudaSuccess;
     const ReactantKernel &kernel = *kernel_of(*launch.function);
     State state;
     ReactantLaunch made{};
@@ -176,9 +180,11 @@ size_t blocks_per_processor(Function &function, int block, size_t shared) {
 namespace {
 
 cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
-                          bool cooperative) {
+                          bool cooperative, const void *caller) {
+    const void *site = site_of_popped ? site_of_popped : caller;       // <<<>>> calls by a function of its own
+    site_of_popped = nullptr;
     return call([&]() -> cudaError_t {
-        Launch launch{function_of(stub), grid, block, shared, cooperative};
+        Launch launch{function_of(stub), grid, block, shared, cooperative, site};
         if (cudaError_t error = check(launch)) return error;
         bool capturing = false;
         if (cudaError_t error = ready(stream, &capturing)) return error;
@@ -198,8 +204,11 @@ cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **argume
 
 extern "C" {
 
+// Thrust's and CUB's kernels whose threads go through tiles know how long they take.
+void reactant_work_of_next_launch(double nanoseconds) { work_of_next = nanoseconds; }
+
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
-    pushed.push_back({grid, block, shared, stream});
+    pushed.push_back({grid, block, shared, stream, __builtin_return_address(0)});
     return 0;
 }
 
@@ -207,18 +216,19 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     if (pushed.empty()) return report(cudaErrorMissingConfiguration);
     Configuration top = pushed.back();
     pushed.pop_back();
+    site_of_popped = top.site;
     *grid = top.grid, *block = top.block, *shared = top.shared, *(cudaStream_t *)stream = top.stream;
     return cudaSuccess;
 }
 
 cudaError_t cudaLaunchKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared,
                              cudaStream_t stream) {
-    return launch_kernel(stub, grid, block, arguments, shared, stream, false);
+    return launch_kernel(stub, grid, block, arguments, shared, stream, false, __builtin_return_address(0));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared,
                                         cudaStream_t stream) {
-    return launch_kernel(stub, grid, block, arguments, shared, stream, true);
+    return launch_kernel(stub, grid, block, arguments, shared, stream, true, __builtin_return_address(0));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *stub, void **arguments) {
@@ -231,7 +241,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *st
                  attribute.val.clusterDim.y * attribute.val.clusterDim.z > 1) return report(cudaErrorNotSupported);
     }
     return launch_kernel(stub, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
-                         cooperative);
+                         cooperative, __builtin_return_address(0));
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *stub) {

@@ -84,8 +84,9 @@ cudaError_t allocate(void **memory, size_t bytes, Kind kind, unsigned flags) {
         explain("%zu bytes were asked for, %zu are in use, the device has %zu", bytes, t.used, memory_bytes());
         return cudaErrorMemoryAllocation;
     }
-    size_t size = bytes >= large ? (bytes + 4095) & ~(size_t)4095 : 0;
-    void *found = size ? mapped(size) : aligned_alloc(256, ((bytes + 255) & ~(size_t)255) + (checked_program ? gap : 0));
+    size_t size = bytes >= large && !recorder ? (bytes + 4095) & ~(size_t)4095 : 0;
+    size_t whole = ((bytes + 255) & ~(size_t)255) + (checked_program ? gap : 0);
+    void *found = recorder ? recorder->allocate(bytes, kind) : size ? mapped(size) : aligned_alloc(256, whole);
     if (!found) return cudaErrorMemoryAllocation;
     t.rows[(uintptr_t)found] = Allocation{(uintptr_t)found, bytes, kind, flags, size};
     t.used += bytes;
@@ -109,7 +110,7 @@ cudaError_t release(void *memory, bool of_host) {
     ++releases;
     t.used -= allocation.bytes;
     if (allocation.mapped) unmapped(memory, allocation.mapped);
-    else free(memory);
+    else if (!recorder || !recorder->release(memory)) free(memory);
     return cudaSuccess;
 }
 

@@ -90,6 +90,7 @@ bool symbol_at(const void *address, ReactantSymbol *found);
 
 struct Launch {
     Function *function; dim3 grid, block; size_t shared; bool cooperative;
+    const void *site = nullptr;                 // the host's instruction behind it
 };
 cudaError_t check(const Launch &launch);
 cudaError_t run(const Launch &launch, void *const *arguments);
@@ -99,6 +100,20 @@ void run_blocks(const ReactantLaunch *launch, void *const *arguments, uint64_t f
 bool failed(const ReactantLaunch *launch);
 cudaError_t end_of(const ReactantLaunch *launch);   // what the launch failed of
 bool inside_kernel();
+
+// ---- programs that Python runs ----
+
+// Does, or writes down to be done, what the runtime would do itself (recording.cpp); each says whether it took it.
+struct Recorder {
+    void *(*allocate)(size_t bytes, Kind kind);
+    bool (*release)(void *memory);
+    bool (*launch)(const Launch &launch, void *const *arguments);
+    bool (*copy)(const Copy &copy);
+    bool (*fill)(const Fill &fill);
+    void (*look)();                             // the host may look at what the device wrote
+};
+extern const Recorder *recorder;                // nullptr: an ordinary program
+inline void look() { if (recorder) recorder->look(); }
 
 // ---- streams and graphs ----
 
