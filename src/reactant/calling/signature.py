@@ -463,7 +463,10 @@ def viewed(view: Any) -> Any:
 def follow(root: Any, path: tuple) -> Any:
     """The object at `path` below `root`."""
     for step in path:
-        root = viewed(root) if isinstance(step, Viewed) else getattr(root, step) if isinstance(step, Attribute) else root[step]
+        if isinstance(step, Viewed):
+            root = viewed(root)
+        else:
+            root = getattr(root, step) if isinstance(step, Attribute) else root[step]
     return root
 
 

@@ -36,6 +36,9 @@ DRAWS = """rand randn randint random random_sample random_integers choice shuffl
     rayleigh standard_cauchy standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises
     wald weibull zipf""".split()
 
+NAMES = frozenset({*DRAWS, "ranf", "sample", "seed", "RandomState"})
+"""What of `np.random` is replaced."""
+
 _seeded: weakref.WeakKeyDictionary[Trace, np.random.RandomState] = weakref.WeakKeyDictionary()
 """What stands for the hidden generator in a trace that has seeded it."""
 _made: weakref.WeakKeyDictionary[Trace, dict[int, np.random.RandomState]] = weakref.WeakKeyDictionary()

@@ -23,8 +23,9 @@ GLOBAL_STATE = Reason("{name} changes settings of NumPy, which a compiled progra
                       "Call it outside.", "outside-world")
 LEGACY_RANDOM = Reason("{name} draws from a state that the compiled program has not seeded, so every call of it "
                        "would repeat the same numbers.",
-                       "Call np.random.seed(k) or make np.random.RandomState(k) inside the function, or use rng = np.random.default_rng(seed) inside the function, with the seed as an argument, "
-                       "and call its methods.", "random-generator")
+                       "Call np.random.seed(k) or make np.random.RandomState(k) inside the function, or use "
+                       "rng = np.random.default_rng(seed) there, with the seed as an argument, and its methods.",
+                       "random-generator")
 OUTSIDE_GENERATOR = Reason("A random generator made outside keeps its state outside, so every call of the "
                            "compiled program would repeat the same numbers.",
                            "Make one inside with np.random.default_rng(seed), with the seed as an argument.",

@@ -43,7 +43,7 @@ LOOKS: list[Callable[[Any, tuple, dict], None]] = []
 """What looks at each call of a Python function, and may refuse it."""
 
 UNWRAPPED: dict[type, str] = {}
-"""Types of objects that are a compiled form of a Python function: the attribute that has it. It runs on traced values."""
+"""Types of compiled forms of Python functions: the attribute with the function, which runs on traced values."""
 
 
 class _Arrivals:

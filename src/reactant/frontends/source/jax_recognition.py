@@ -2,9 +2,9 @@
 
 A function computes with JAX when it, or code nested in it, loads `jax.numpy`, `jax.lax` or another part of jax that
 computes, or one of their functions, or says `x.at[...].set(...)`, which JAX's arrays alone have. An import of JAX under
-a condition, beside NumPy, is a choice between the two. One that loads neither JAX nor NumPy is what the functions it calls are, and where
-they do not say either, JAX's if it is of, or uses, or is given an object of, a library written over JAX. Arrays do not
-decide: NumPy functions take `jax.Array`s too.
+a condition, beside NumPy, is a choice between the two. One that loads neither JAX nor NumPy is what the functions it
+calls are, and where they do not say either, JAX's if it is of, or uses, or is given an object of, a library written
+over JAX. Arrays do not decide: NumPy functions take `jax.Array`s too.
 """
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _TYPES = frozenset({"ndarray", "Array", "Tracer"})
 _HELD_AS = ("jax", "jnp", "lax", "jr", "jtu", "np", "numpy", "onp")
 """The names that modules give to JAX and to NumPy."""
 
-_UPDATES = frozenset({"set", "add", "subtract", "multiply", "mul", "divide", "div", "power", "min", "max", "apply", "get"})
+_UPDATES = frozenset("set add subtract multiply mul divide div power min max apply get".split())
 """Methods of `x.at[...]`."""
 
 MOST_FUNCTIONS = 100
