@@ -11,6 +11,7 @@ from reactant.cuda_programs.device import (
     blocks,
     current,
     cuts,
+    launches,
     library,
     mathematics,
     narrow,
@@ -255,12 +256,13 @@ class Arranger:
         for name in self.source.kernels:
             self.kernel(name)
         refuse_meetings(self.module)
-        rest = current.with_current(self.module, self.current)
+        rest = current.with_current(self.module, self.current or bool(self.source.launched))
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
         there = {m.strip('"') for m in _DEFINED.findall(self.module.rest)}
         made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there])
-        text = "".join([rest, *self.made, made, *self.notes])
+        text = launches.defined("".join([rest, *self.made, made, *self.notes]), self.source.launched,
+                                [e.name for e in self.entries])
         text, routines = mathematics.with_routines(text)
         text = text.replace("#REACTANT", "#9999") + f"\nattributes #9999 = {{ {engine.attributes()} }}\n"
         return text + _without_declared(routines, text).replace(" #0", " #9999") + library.external(text)
