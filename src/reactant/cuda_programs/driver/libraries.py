@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -77,7 +78,7 @@ def archive(tools: Toolchain, name: str) -> Path:
     target = folder / f"lib{name}.a"
     if target.exists():
         return target
-    with library.kept(folder / f"{name}.lock"):
+    with library.kept(folder / "lock"):
         if not target.exists():
             _make(tools, name, target)
     return target
@@ -157,10 +158,18 @@ def _make(tools: Toolchain, name: str, target: Path) -> None:
         if name == "curand" and (table := directions()) is not None:
             (Path(made) / "directions").write_bytes(table)
             flags.append(f'-DREACTANT_DIRECTIONS="{made}/directions"')
-        sources = sorted([*(SOURCES / name).glob("*.cpp"), *(SOURCES / "common").glob("*.cpp")],
-                         key=lambda file: -file.stat().st_size)
+        common = target.parent / "common"
+        sources = [*(SOURCES / name).glob("*.cpp"), *([] if common.exists() else (SOURCES / "common").glob("*.cpp"))]
+        sources.sort(key=lambda file: -file.stat().st_size)
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
             objects = list(threads.map(lambda source: library.compiled(tools, source, Path(made), flags), sources))
+        if not common.exists():
+            (Path(made) / "common").mkdir()
+            for source, compiled in zip(sources, objects, strict=True):
+                if source.parent.name == "common":
+                    shutil.copy(compiled, Path(made) / "common")
+            os.rename(Path(made) / "common", common)
+        own = [compiled for source, compiled in zip(sources, objects, strict=True) if source.parent.name == name]
         whole = Path(made) / "whole.a"
-        library.call([*tools.archiver, "rcs", str(whole), *map(str, objects)])
+        library.call([*tools.archiver, "rcs", str(whole), *map(str, [*own, *sorted(common.glob("*.o"))])])
         os.rename(whole, target)
