@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from reactant.cuda_programs.driver import command
-from tests.cuda_programs.libraries.numbers import results
+from tests.cuda_programs.libraries.series import results
 
 HERE = Path(__file__).parent
 

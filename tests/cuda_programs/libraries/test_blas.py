@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from tests.cuda_programs.libraries.numbers import numbers
+from tests.cuda_programs.libraries.series import numbers
 
 M, N, K, LD, ROOM = 7, 5, 6, 9, 128
 TYPES = {"f4": "S", "f8": "D", "c8": "C", "c16": "Z"}

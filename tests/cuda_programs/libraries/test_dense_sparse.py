@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from tests.cuda_programs.libraries.numbers import numbers
+from tests.cuda_programs.libraries.series import numbers
 
 pytestmark = pytest.mark.slow
 TYPES = ["f4", "f8", "c8", "c16"]

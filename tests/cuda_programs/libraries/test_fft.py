@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from tests.cuda_programs.libraries.numbers import numbers
+from tests.cuda_programs.libraries.series import numbers
 
 pytestmark = pytest.mark.slow
 KINDS = {"forward": "c", "inverse": "c", "real": "r", "back": "h"}
