@@ -1,7 +1,7 @@
 """What is made of a program's files: a library for its host code, and what its functions and kernels are called.
 
-The library is the driver's (`reactant nvcc -shared`), kept as `reactant run` keeps programs. The types of host functions
-come from the debug information of the host's side, kernels for raising from `reactant.cuda.load`.
+The library is the driver's (`reactant nvcc -shared`), kept as `reactant run` keeps programs. The types of host
+functions come from the debug information of the host's side, kernels for raising from `reactant.cuda.load`.
 """
 from __future__ import annotations
 

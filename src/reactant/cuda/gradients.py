@@ -19,7 +19,7 @@ from reactant.cuda.rows import RUNS
 from reactant.cuda.tapes import COMPLAINTS, READS_BITS, Tape
 from reactant.cuda.telling import Told
 from reactant.derivatives import value_and_grad
-from reactant.errors import NotDifferentiable
+from reactant.errors import NotDifferentiable, ReactantError
 from reactant.kernels.ways_in.debug_types import CFunction
 
 AGREES = {4: 1e-3, 8: 1e-6}
@@ -27,9 +27,9 @@ AGREES = {4: 1e-3, 8: 1e-6}
 
 
 class Gradient:
-    """The derivative of a host function; call it with the function's arguments.
+    """The derivative of a host function, made by `Program.grad`; call it with the function's arguments.
 
-    Example: see `Program.grad`.
+    Example: see docs/cuda_programs.md.
     """
 
     def __init__(self, built: Built, function: CFunction, wrt: str | Sequence[str], of: str | None):
@@ -68,7 +68,17 @@ class Gradient:
         return self.value_and_grad(*arguments)[1]
 
     def value_and_grad(self, *arguments: Any) -> tuple[Any, Any]:
-        """(the value, the derivative)."""
+        """The number and its derivative.
+
+        Args:
+            arguments: those of the function, which stay as they are.
+
+        Returns:
+            (the number, the derivative or a tuple of them).
+
+        Raises:
+            NotDifferentiable: as the call of this object.
+        """
         library, lines = self.built.taped()
         process = Process(library, self.built.sources.title)
         try:
@@ -134,17 +144,12 @@ class Gradient:
             self._functions[key] = value_and_grad(function(), argnums=tuple(range(len(names))))
         try:
             value, slopes = self._functions[key](*inputs, *replay.given)
-        except NotDifferentiable as error:
-            raise self._at_launch(error, replay) from error
-        except Exception as error:
-            from reactant.errors import ReactantError
-            if not isinstance(error, ReactantError):
-                raise
+        except ReactantError as error:
             raise self._at_launch(error, replay) from error
         tolerance = AGREES.get(recorded.dtype.itemsize, 1e-3)
         if not abs(float(value) - float(recorded)) <= tolerance * max(abs(float(recorded)), 1e-30) + tolerance ** 2:
-            raise NotDifferentiable(f"'{self.function.name}' gave {recorded}, and what was recorded of it gives {value}: "
-                                    f"its derivative would not be that of the function.",
+            raise NotDifferentiable(f"'{self.function.name}' gave {recorded}, and what was recorded of it gives "
+                                    f"{value}: its derivative would not be that of the function.",
                                     hint="A kernel reads memory that nothing has written, or depends on the order of "
                                          "its threads.")
         shaped = [self._shaped(k, slope) for k, slope in zip(self.wrt, slopes, strict=True)]
@@ -168,7 +173,8 @@ class Gradient:
             line = lines[int(complaint["line"])]
             if complaint["what"] == READS_BITS:
                 raise NotDifferentiable(f"The host code at {line} reads the bytes of numbers as something else.",
-                                        hint="Copy them as float or double, by assignment or memcpy.")
+                                        hint="Copy them as float or double, by assignment or memcpy; give them to "
+                                             "kernels and functions as arguments of their own, not in a struct.")
             raise NotDifferentiable(f"The host code at {line} gives a number to a function that is not the program's "
                                     f"own, and whose derivative is not known.",
                                     hint="Write that function in one of the program's files.")

@@ -95,7 +95,7 @@ class Process:
         self._ask(("call", symbol, result, arguments))
 
     def start_taped(self, call: tuple[str, str, list], leaves: list[tuple], watched: list[tuple[int, int]]) -> None:
-        """As `start_call`, of a library for the tape: `leaves` are what others come from, `watched` pieces of memory."""
+        """As `start_call`, of a library for the tape: `leaves` are what others come from, `watched` parts of memory."""
         self._ask(("taped", call, leaves, watched))
 
     def _ask(self, request: tuple) -> None:

@@ -1,15 +1,15 @@
 """Does what a program's runtime wrote down: as compiled functions, or by the program's own code.
 
 Launches, copies and fills that come one after another are steps. Those that repeat become a loop of one compiled
-function; others are compiled when they have come often enough to be worth it, and the program's process runs them in the
-meantime, on the bytes that it shares with this one.
+function; others are compiled when they have come often enough to be worth it, and the program's process runs them in
+the meantime, on the bytes that it shares with this one.
 """
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Recorder:
         """Do what is written down; the host waits."""
         self.memories.host_ran()
         for row in rows.read(queue):
-            self.DO[type(row)](self, row)
+            getattr(self, self.DO[type(row)])(row)
         self.finish()
         self.memories.host_runs()
 
@@ -234,8 +234,10 @@ class Recorder:
     def runs(self, row: Runs) -> None:
         self._runs = row.runs
 
-    DO = {Runs: runs, Allocated: allocated, Released: released, Launched: launched, Copied: copied, Filled: filled,
-          SymbolWritten: symbol, Looked: looked}
+    DO: ClassVar[dict[type, str]] = {
+        Allocated: "allocated", Released: "released", Launched: "launched", Copied: "copied", Filled: "filled",
+        SymbolWritten: "symbol", Looked: "looked", Runs: "runs"}
+    """What is done with each kind of row."""
 
     def noted(self, row: Row, step: Step | str = "") -> None:
         if self.log is None:

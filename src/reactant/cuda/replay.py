@@ -260,7 +260,8 @@ class Replay:
         assert memory.dtype is not None
         pattern = row.value.to_bytes(4, "little")[:row.element]
         for at, size in self._boxed(row.target):
-            value = self._given(np.frombuffer(np.resize(np.frombuffer(pattern, np.uint8), size).tobytes(), memory.dtype))
+            content = np.resize(np.frombuffer(pattern, np.uint8), size)
+            value = self._given(np.frombuffer(content.tobytes(), memory.dtype))
             self.lines.append(f"{self._part(memory, start + at - row.target.start, size)} = {value}")
 
     def _look(self, row: Looked, entry: Entry) -> None:

@@ -76,7 +76,7 @@ def without_floats(step: Step) -> Step:
         if isinstance(argument, tuple):
             return tuple(plain(a) for a in argument)
         return replace(argument, bits=b"", identity=0) if isinstance(argument, Float) else argument
-    return replace(step, arguments=plain(step.arguments)) if isinstance(step, LaunchStep) else step
+    return replace(step, arguments=tuple(map(plain, step.arguments))) if isinstance(step, LaunchStep) else step
 
 
 def floats_of(step: Step) -> list[Float]:
