@@ -155,7 +155,8 @@ class Process:
         found = ["", ""]
 
         def read(k: int, stream: Any) -> None:
-            found[k] = stream.read().decode(errors="replace")
+            with stream:
+                found[k] = stream.read().decode(errors="replace")
         threads = [threading.Thread(target=read, args=(k, stream), daemon=True)
                    for k, stream in enumerate((self._process.stdout, self._process.stderr))]
         for thread in threads:
