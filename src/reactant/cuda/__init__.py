@@ -12,11 +12,11 @@ from reactant.kernel_calls import cuda as _kernels
 
 if TYPE_CHECKING:
     from reactant.cuda.gradients import Gradient
-    from reactant.cuda.program import Function, Program, program
+    from reactant.cuda.programs import Function, Program, program
 
 Module, load, without_gpu = _kernels.Module, _kernels.load, _kernels.without_gpu
 
-_LATE = {**dict.fromkeys(("Function", "Program", "program"), "program"), "Gradient": "gradients"}
+_LATE = {**dict.fromkeys(("Function", "Program", "program"), "programs"), "Gradient": "gradients"}
 """What kernels alone do not need."""
 
 __all__ = ["Function", "Gradient", "Module", "Program", "load", "program", "without_gpu"]

@@ -29,7 +29,8 @@ from reactant.kernels.ways_in.debug_types import CFunction, DebugTypes
 from reactant.kernels.ways_in.module_source import ModuleSource, SourceKernel
 from reactant.support import folders
 
-LIBRARY = ("-shared", "-Xcompiler", "-fPIC", "-Xcompiler", "-gline-tables-only")
+LIBRARY = ("-shared", "-Xcompiler", "-fPIC", "-Xcompiler", "-gline-tables-only", "-Xlinker", "-u,reactant_record")
+"""The last: also where a program calls nothing of the runtime."""
 SYSTEM = re.compile(r"^/usr/|/ziglang/|/cuda_programs/host/include/|/kernels/headers/")
 
 

@@ -29,7 +29,23 @@ AGREES = {4: 1e-3, 8: 1e-6}
 class Gradient:
     """The derivative of a host function, made by `Program.grad`; call it with the function's arguments.
 
-    Example: see docs/cuda_programs.md.
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("square.cu").write_text('''
+        ... __global__ void square(double *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= x[threadIdx.x]; }
+        ... extern "C" double total(const double *x, int n, double factor) {
+        ...     double *on_device, squares[32], sum = 0.0;
+        ...     cudaMalloc(&on_device, n * sizeof(double));
+        ...     cudaMemcpy(on_device, x, n * sizeof(double), cudaMemcpyHostToDevice);
+        ...     square<<<1, 32>>>(on_device, n);
+        ...     cudaMemcpy(squares, on_device, n * sizeof(double), cudaMemcpyDeviceToHost);
+        ...     cudaFree(on_device);
+        ...     for (int i = 0; i < n; ++i) sum += factor * squares[i];
+        ...     return sum;
+        ... }''')
+        >>> slope = reactant.cuda.program("square.cu").grad("total", wrt=("x", "factor"))
+        >>> slope(np.arange(4.0), 4, 0.5)
+        (array([0., 1., 2., 3.]), np.float64(14.0))
     """
 
     def __init__(self, built: Built, function: CFunction, wrt: str | Sequence[str], of: str | None):

@@ -67,7 +67,9 @@ class Process:
         self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(), self._file), stdout=output, stderr=errors)
         theirs.close()
         if self._received(1) != b"S":
-            raise self.ended("was loaded")
+            failed = self.ended("it was loaded")
+            self.close()
+            raise failed
         self.base, self.image = struct.unpack("=QQ", self._received(16))
 
     # ---- memory for arguments ----

@@ -164,7 +164,7 @@ def test_managed_memory_and_what_is_not_raised(tmp_path):
 @pytest.mark.parametrize("name", [n for n in building.PROGRAMS
                                   if n not in ("monte_carlo", "spmv", "sgemm", "thrust_pipeline")])
 def test_whole_programs(name, lower):
-    """All that compile say what their OpenMP versions say: python -m pytest tests/cuda/test_program.py -m slow"""
+    """All that compile say what their OpenMP versions say: python -m pytest tests/cuda/test_programs.py -m slow"""
     program = building.PROGRAMS[name]
     called = reactant.cuda.program(program.sources(False), options=["-O3", "-std=c++17", *program.options], lower=lower)
     done = called.main(*program.test, "--check", capture=True)

@@ -104,7 +104,18 @@ class Program:
     pointers, which they may write into; None is NULL. They give numbers, strings or None. All calls but `main` share
     one process, so that the program's variables and allocations stay between them.
 
-    Example: see `reactant.cuda.program`.
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("words.cu").write_text('''
+        ... extern "C" int length(const char *text) { return (int)strlen(text); }
+        ... int main(int count, char **words) { printf("%s, %d\\\\n", words[1], count); return 3; }''')
+        >>> program = reactant.cuda.program("words.cu")
+        >>> program.length("reactant")
+        8
+        >>> done = program.main("hello", capture=True)
+        >>> done.stdout, done.returncode
+        ('hello, 2\\n', 3)
+        >>> program.close()
     """
 
     def __init__(self, built: Built, how: How):
@@ -238,8 +249,8 @@ class Program:
             of: the pointer that the number is written to; None for the number that the function returns.
 
         Returns:
-            A `Gradient`, to call with the function's arguments: it gives the derivative, of the shape of the argument,
-            or a tuple of them where `wrt` has several. The arguments stay as they are.
+            A `Gradient`, to call with the function's arguments. It gives the derivative, of the shape of the argument,
+            or a tuple of them where `wrt` has several; the arguments stay as they are.
 
         Raises:
             HostArgumentError: for names that are no such parameters.
@@ -262,8 +273,8 @@ class Program:
         """What became of the launches so far, by kernel and by line of the host code.
 
         Returns:
-            A text: whether each kernel is a tensor program, and for each line that launches it how often it ran in
-            which compiled function, or by the program's own code, and why.
+            A text. It says whether each kernel is a tensor program, and for each line that launches it how often it ran
+            in which compiled function, or by the program's own code, and why.
         """
         return self._told.text()
 
