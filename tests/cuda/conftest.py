@@ -11,6 +11,14 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def heat():
     """The program of heat.cu; what repeats is compiled."""
-    with_process = reactant.cuda.program(HERE / "heat.cu")
-    yield with_process
-    with_process.close()
+    program = reactant.cuda.program(HERE / "heat.cu")
+    yield program
+    program.close()
+
+
+@pytest.fixture(scope="session")
+def more():
+    """The program of more.cu; nothing is compiled but what is differentiated."""
+    program = reactant.cuda.program(HERE / "more.cu", lower="native")
+    yield program
+    program.close()

@@ -1,15 +1,11 @@
 """Derivatives of host functions against differences."""
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import reactant
 from reactant.cuda.arguments import HostArgumentError
 
-HERE = Path(__file__).parent
 
-
+@pytest.mark.slow
 def test_heat_equation(heat):
     """A time loop, numbers that the host computes for launches, a sum that it finishes."""
     rod, at = np.sin(0.01 * np.arange(200)), (200, 20, 0.4, 1.0, 1.1)
@@ -42,13 +38,6 @@ def test_what_has_no_derivative(heat, arguments, words):
     assert words in str(caught.value)
 
 
-@pytest.fixture(scope="module")
-def more():
-    made = reactant.cuda.program(HERE / "more.cu", lower="native")
-    yield made
-    made.close()
-
-
 @pytest.mark.slow
 def test_host_arithmetic_and_constants(more):
     """Host vectors, memcpy, libm, __constant__ memory, copies on the device, atomics, a result by pointer."""
@@ -77,15 +66,3 @@ def test_integers_of_the_device_may_be_read(more):
     made = np.zeros(1, np.int32)
     x = np.arange(5.0)
     np.testing.assert_array_equal(more.grad("loops", "x")(x, 5, made), np.full(5, 5.0))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "words"), [
-    ("by_value", "reads the bytes of numbers as something else"),
-    ("bits", r"The host code at more\.cu:\d+ reads the bytes"),
-    ("unknown", r"The host code at more\.cu:\d+ gives a number to a function that is not the program's own"),
-    ("managed", "cudaMallocManaged"),
-    ("counted", r"The launch of 'bump' at more\.cu:\d+ has no derivative: it uses the __device__ variable 'bumps'")])
-def test_numbers_that_would_be_lost(more, name, words):
-    with pytest.raises(reactant.NotDifferentiable, match=words):
-        more.grad(name, "a")(1.0)
