@@ -25,7 +25,7 @@ from reactant.cuda_programs.device.interior import interior
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
-from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
+from reactant.cuda_programs.device.retarget import Retargeted, Variable
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
@@ -81,8 +81,8 @@ def shared_of(made: Kernel, variables: dict[str, Variable], layout: Layout) -> S
 class Arranger:
     """Collects the pieces of one module."""
 
-    def __init__(self, module: Module, source: Retargeted, identity: str) -> None:
-        self.module, self.source, self.identity = module, source, identity
+    def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0) -> None:
+        self.module, self.source, self.identity, self.checks = module, source, identity, checks
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
         self.made: list[str] = []
@@ -107,6 +107,9 @@ class Arranger:
         next(iter(made.function.blocks.values()))[:0] = hoisted
         if shared.addresses:
             volatile.in_step(made.function, set(shared.addresses.values()))
+        if self.checks:
+            self.copied(made)
+            return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
         self.copied(made)
         original = copy.deepcopy(made)
@@ -123,7 +126,7 @@ class Arranger:
                 self.made.append(blocks.independent(wide, body, shared.setup, "", None))
             self.entry(made, shared)
             return None
-        if any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts):
+        if meets_in_grid(cut):
             return self.together(made, shared, cut)
         return self.stepped(made, shared, cut, None, original)
 
@@ -155,12 +158,13 @@ class Arranger:
                                          if c.meeting and c.meeting.result}
 
     def together(self, made: Kernel, shared: Shared, cut: cuts.Pieces) -> None:
-        """A kernel whose grid meets, run by the runtime."""
-        types = self.types(cut)
+        """A kernel whose grid meets, or that is checked: run by the runtime, thread by thread."""
+        types, checked = self.types(cut), self.checks != 0
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made)))
-        self.made.append(together.blocks_function(made, memory))
-        self.entry(made, shared, tables.GRID_BARRIER)
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made),
+                                                checked=checked))
+        self.made.append(together.blocks_function(made, memory, checked))
+        self.entry(made, shared, self.checks | (tables.GRID_BARRIER if meets_in_grid(cut) else 0))
 
     def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: str | None,
                 original: Kernel) -> None:
@@ -219,7 +223,7 @@ class Arranger:
     def keeps_current(self, made: Kernel) -> bool:
         """Whether a kernel calls functions that may ask which thread they run for."""
         keeps = "" in made.calls or any(
-            name in self.module.functions or name.startswith(PREFIX) for name in made.calls)
+            name in self.module.functions for name in made.calls)
         self.current |= keeps
         return keeps
 
@@ -262,6 +266,11 @@ class Arranger:
         return text + _without_declared(routines, text).replace(" #0", " #9999") + library.external(text)
 
 
+def meets_in_grid(cut: cuts.Pieces) -> bool:
+    """Whether all threads of the grid meet."""
+    return any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts)
+
+
 def refuse_meetings(module: Module) -> None:
     """Raise `UnsupportedError` for functions that stay functions and in which threads meet."""
     for name, text in module.functions.items():
@@ -280,8 +289,8 @@ def _without_declared(text: str, other: str) -> str:
                   flags=re.MULTILINE)
 
 
-def arranged(text: str, source: Retargeted, identity: str) -> str:
-    """LLVM IR of the object."""
+def arranged(text: str, source: Retargeted, identity: str, checks: int = 0) -> str:
+    """LLVM IR of the object; `checks`: flags of kernels that are checked (`tables`)."""
     module = split(text)
     module.rest = re.sub(r"^; .*\n", "", module.rest, flags=re.MULTILINE)
-    return Arranger(module, source, identity).text()
+    return Arranger(module, source, identity, checks).text()

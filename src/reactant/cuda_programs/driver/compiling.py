@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reactant.cuda_programs.device import front
-from reactant.cuda_programs.driver import precompiled
+from reactant.cuda_programs.driver import device_linking, precompiled
 from reactant.cuda_programs.driver.options import Command, Input
-from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
+from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
 from reactant.kernels.ways_in.cxx_tokens import with_launches_joined
 
@@ -59,7 +59,8 @@ class Unit:
     @property
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
-        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output]
+        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
+                self.command.check]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 
@@ -81,13 +82,16 @@ def language_flags(unit: Unit) -> list[str]:
             both += ["-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func"]
         if command.device_debug:
             both += ["-D__CUDACC_DEBUG__=1"]
+        both += device_libraries()      # after the program's own folders: its copy of Thrust is its copy
     return both
 
 
 def _optimisation(command: Command) -> list[str]:
     """-O2 where nothing is said: what is slow by oversight is slow on this device's host, too."""
     said = [command.optimisation] if command.optimisation else [] if command.debug or command.device_debug else ["-O2"]
-    return [*said, *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
+    lines = ["-gline-tables-only", "-fno-inline"] if command.check else []      # so that launches are of their lines
+    return [*said, *lines, *(["-g"] if command.debug or command.device_debug else []),
+            *(["-pg"] if command.profiled else [])]
 
 
 def host_command(unit: Unit) -> list[str]:
@@ -130,7 +134,7 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
-        on_device = other.submit(_device, unit)
+        on_device = other.submit(_device, unit, device)
         try:
             make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
                       if not unit.command.relocatable else [])
@@ -138,11 +142,10 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
             on_device.exception()       # it says the same, or nothing
             raise
         try:
-            content = on_device.result()
+            on_device.result()
         except clang.CompilationError as error:
             print(error.fact, file=sys.stderr)
             raise CompilationFailed(1) from None
-    device.write_bytes(content)
     return [host, device]
 
 
@@ -173,34 +176,40 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
         if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
-            return _said(done)
+            return said(done)
     say([*command, *rest])
     if unit.read and "-MF" in dependencies:
         depfile = Path(dependencies[dependencies.index("-MF") + 1])
         depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
-def _device(unit: Unit) -> bytes:
+def _device(unit: Unit, target: Path) -> None:
+    """Write the device's object; of relocatable code the one that waits for the device link."""
     command = unit.command
-    from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
+    from reactant.cuda_programs.device.compile import device_code, device_object  # half a second, beside clang's work
 
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
-    options += precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
-    return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
-                         relocatable=command.relocatable, system=unit.tools.system())
+    options += [] if command.check else precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
+    code = device_code(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                       system=unit.tools.system(), check=command.check)
+    if command.relocatable:
+        device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
+    else:
+        target.write_bytes(device_object(code, unit.identity, command.check))
 
 
 def say(command: list[str], output: str = "") -> None:
     """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
-    _said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
+    said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
 
 
-def _said(done: subprocess.CompletedProcess, output: str = "") -> None:
-    said = NOISE.sub("", done.stderr)
-    if said:
-        sys.stderr.write(said)
+def said(done: subprocess.CompletedProcess, output: str = "") -> None:
+    """Hand on what a compiler or linker said. Raises `CompilationFailed`."""
+    words = NOISE.sub("", done.stderr)
+    if words:
+        sys.stderr.write(words)
     if output:
         Path(output).write_text(done.stdout)
     elif done.stdout:

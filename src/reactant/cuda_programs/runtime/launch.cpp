@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "checks.h"
 #include "runtime.h"
 
 using namespace reactant;
@@ -18,6 +19,7 @@ constexpr double unknown_cost = 4;              // nanoseconds of a thread of a 
 
 struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; const void *site; };
 thread_local std::vector<Configuration> pushed;
+thread_local double work_of_next = 0;           // nanoseconds of the thread's next launch, where it has said so
 thread_local const void *site_of_popped = nullptr;
 
 std::atomic<uint64_t> launches{0};
@@ -44,7 +46,8 @@ void run_alone(Blocks &blocks) { part(&blocks, 0, blocks.launch->blocks); }
 void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads) {
     double cost = function.cost.load(std::memory_order_relaxed);
     if (cost == 0) cost = kernel.work ? kernel.work / 100.0 : unknown_cost;
-    double work = cost * (double)threads;
+    double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
+    work_of_next = 0;
     uint64_t count = blocks.launch->blocks;
     bool alone = work < 2 * wake_cost || processors() == 1 || count == 1 || inside_parallel();
     uint64_t start = nanoseconds();
@@ -67,6 +70,16 @@ void run_with_grid_barrier(Blocks &blocks, State &state) {
     if (parts > count) parts = (unsigned)count;
     state.barrier.parts = parts;
     together(count, parts, part, &blocks);
+}
+
+// One after the other, so that what threads do is in one order; those that meet in the grid are under way at once.
+void run_checked(const ReactantKernel &kernel, Blocks &blocks) {
+    const bool at_once = kernel.flags & REACTANT_KERNEL_GRID_BARRIER;
+    const uint64_t step = at_once ? blocks.launch->blocks : 1;
+    for (uint64_t k = 0; k < blocks.launch->blocks && !failed(blocks.launch); k += step) {
+        part(&blocks, k, k + step);
+        end_of_block();
+    }
 }
 
 }  // namespace
@@ -136,7 +149,8 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     made.runtime = &state;
     Blocks blocks{&made, arguments};
     uint64_t threads = made.blocks * launch.block.x * launch.block.y * launch.block.z;
-    if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
+    if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
+    else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
     else run_measured(*launch.function, kernel, blocks, threads);
     cudaError_t error = end_of(&made);
@@ -189,6 +203,9 @@ cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **argume
 }  // namespace
 
 extern "C" {
+
+// Thrust's and CUB's kernels whose threads go through tiles know how long they take.
+void reactant_work_of_next_launch(double nanoseconds) { work_of_next = nanoseconds; }
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
     pushed.push_back({grid, block, shared, stream, __builtin_return_address(0)});
@@ -326,6 +343,7 @@ void reactant_grid_wait(const ReactantLaunch *launch) {
     unsigned round = barrier.round.load(std::memory_order_acquire);
     if (barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == barrier.parts) {
         barrier.arrived.store(0, std::memory_order_relaxed);
+        if (launch->kernel->flags & REACTANT_KERNEL_CHECKED) checked_meetings->grid(launch);
         barrier.round.fetch_add(1, std::memory_order_release);
         return;
     }

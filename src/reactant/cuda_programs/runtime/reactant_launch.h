@@ -46,7 +46,10 @@ enum {
        reactant_grid_wait. A kernel without the flag may be called any number of times in any order. */
     REACTANT_KERNEL_GRID_BARRIER = 1u,
     /* Its blocks communicate while they run (they spin on what other blocks write): ranges of few blocks in order. */
-    REACTANT_KERNEL_SPINS = 2u
+    REACTANT_KERNEL_SPINS = 2u,
+    /* Tells of its accesses (checks.h): all blocks run on one thread, one after the other. */
+    REACTANT_KERNEL_CHECKED = 4u,
+    REACTANT_KERNEL_RACES = 8u          /* and is checked for races */
 };
 
 typedef struct ReactantParameter {

@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace {
@@ -155,6 +156,8 @@ void reactant_register_module(const ReactantModule *module) {
     }
     std::unique_lock lock(registry().mutex);
     registry().modules.push_back(module);
+    for (uint64_t k = 0; k < module->kernel_count; ++k)
+        if (module->kernels[k].flags & REACTANT_KERNEL_CHECKED) check_at_end();
 }
 
 // Called by clang's constructors. The wrapper's third word is the GPU binary: the identity of the translation unit.

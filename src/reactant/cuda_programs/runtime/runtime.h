@@ -52,6 +52,7 @@ struct Allocation { uintptr_t base; size_t bytes; Kind kind; unsigned flags; siz
 cudaError_t allocate(void **memory, size_t bytes, Kind kind, unsigned flags = 0);
 cudaError_t release(void *memory, bool of_host);
 bool find(const void *address, Allocation *found);
+extern std::atomic<uint64_t> releases;           // of allocations, so far
 
 // Bytes that a copy or a memset covers: rows of `width` bytes, `pitch` apart, in slices `slice` apart.
 struct Copy {

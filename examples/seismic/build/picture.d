@@ -1,0 +1,2 @@
+build/picture.o: src/picture.cpp include/picture.h
+include/picture.h:

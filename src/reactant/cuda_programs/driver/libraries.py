@@ -1,0 +1,131 @@
+"""cuBLAS and its like: archives that are compiled when a program is first linked with them.
+
+BLAS and LAPACK are OpenBLAS's, which SciPy's wheel brings: programs load it when they make a handle, from the place where
+it was when the archive was compiled, or where REACTANT_OPENBLAS says.
+"""
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import tempfile
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from reactant.cuda_programs.driver import library
+from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, Toolchain
+
+SOURCES = RUNTIME / "libraries"
+"""A folder a library, and `common`, which is part of each."""
+FLAGS = (*(flag for flag in library.FLAGS if flag != "-g1"), "-march=native", "-fno-math-errno", f"-I{SOURCES}")
+NAMES = {"cublas": "cuBLAS", "cufft": "cuFFT", "curand": "cuRAND", "cusparse": "cuSPARSE", "cusolver": "cuSOLVER",
+         "nccl": "NCCL"}
+"""What -l says -> what the library is called."""
+ALSO = {**{f"{name}_static": name for name in NAMES}, "cufft_static_nocallback": "cufft"}
+"""Other names that -l may say."""
+NOTHING = {"cublasLt", "cublasLt_static", "culibos", "nvJitLink", "nvJitLink_static", "cusolver_lapack_static",
+           "cusolver_metis_static", "metis_static", "nvToolsExt", "cudadevrt"}
+"""Names that users of those libraries give as well, of which nothing is needed."""
+OPEN = re.compile(r"undefined (?:reference to|symbol:) [`']?(cublas|cufft|curand|cusparse|cusolver|nccl)(\w*)")
+
+
+def wanted(options: Iterable[str]) -> list[str]:
+    """The libraries that `-l` options name, each once, in order.
+
+    Example:
+        >>> from reactant.cuda_programs.driver.libraries import wanted
+        >>> wanted(["-lm", "-lcublas_static", "-lculibos", "-lcublas"])
+        ['cublas']
+    """
+    named = (option[2:] for option in options if option.startswith("-l"))
+    return list(dict.fromkeys(name for each in named if (name := ALSO.get(each, each)) in NAMES))
+
+
+def is_one(option: str) -> bool:
+    """Whether an option of the linker names one of these libraries, or one that nothing is needed of."""
+    return option.startswith("-l") and (option[2:] in NOTHING or bool(wanted([option])))
+
+
+def missing(said: str) -> list[str]:
+    """What to add to the command line for names that a linker's words call undefined, a line each."""
+    found: dict[str, str] = {}
+    for prefix, rest in OPEN.findall(said):
+        found.setdefault(prefix, prefix + rest)
+    return [f"reactant: {name} is a function of {NAMES[prefix]}: add -l{prefix} to the command line"
+            for prefix, name in found.items()]
+
+
+def archive(tools: Toolchain, name: str) -> Path:
+    """The static library, which is made where it is not there.
+
+    Args:
+        tools: the toolchain.
+        name: one of `NAMES`.
+
+    Returns:
+        Its path.
+
+    Raises:
+        RuntimeLibraryError: with the compiler's words.
+    """
+    told = " ".join([_digest(), *tools.linker, *tools.system(), str(openblas()), _processor()])
+    folder = library.cache_folder() / f"libraries-{hashlib.sha256(told.encode()).hexdigest()[:16]}-{tools.name}"
+    target = folder / f"lib{name}.a"
+    if target.exists():
+        return target
+    with library.kept(folder / f"{name}.lock"):
+        if not target.exists():
+            _make(tools, name, target)
+    return target
+
+
+def all_in(tools: Toolchain, folder: Path) -> None:
+    """Show every library in a folder: build systems look for files there, and may link without us."""
+    for name in NAMES:
+        made, link = archive(tools, name), folder / f"lib{name}.a"
+        if not (link.is_symlink() and link.readlink() == made):
+            link.unlink(missing_ok=True)
+            link.symlink_to(made)
+
+
+def openblas() -> Path | None:
+    """The OpenBLAS of SciPy's wheel, or of the wheel that has nothing else; None where neither is installed."""
+    for package, place in (("scipy", "../scipy.libs"), ("scipy_openblas32", "lib")):
+        spec = importlib.util.find_spec(package)
+        if spec is not None and spec.origin:
+            found = sorted((Path(spec.origin).parent / place).glob("libscipy_openblas*.so"))
+            if found:
+                return found[0].resolve()
+    return None
+
+
+def _digest() -> str:
+    made = hashlib.sha256(repr(FLAGS).encode())
+    for folder in (SOURCES, RUNTIME, INCLUDE):
+        for file in sorted(folder.rglob("*") if folder != RUNTIME else folder.glob("*.h")):
+            if file.suffix in (".h", ".cpp", ".hpp", ".inc"):
+                made.update(str(file.relative_to(folder)).encode() + b"\0" + file.read_bytes() + b"\0")
+    return made.hexdigest()
+
+
+def _processor() -> str:
+    """What tells processors with other instruction sets from this one."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next((line for line in file if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return ""
+
+
+def _make(tools: Toolchain, name: str, target: Path) -> None:
+    flags = (*FLAGS, f'-DREACTANT_OPENBLAS="{openblas() or ""}"')
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".making-") as made:
+        sources = sorted([*(SOURCES / name).glob("*.cpp"), *(SOURCES / "common").glob("*.cpp")],
+                         key=lambda file: -file.stat().st_size)
+        with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+            objects = list(threads.map(lambda source: library.compiled(tools, source, Path(made), flags), sources))
+        whole = Path(made) / "whole.a"
+        library.call([*tools.archiver, "rcs", str(whole), *map(str, objects)])
+        os.rename(whole, target)
