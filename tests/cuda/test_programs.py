@@ -21,21 +21,21 @@ def stepped(rod, steps, r):
 
 def test_main_and_functions(heat):
     """The process, its output, arrays in place, and what repeats as one compiled function."""
-    done = heat.main(200, 40, capture=True)
-    rod = np.sin(0.01 * np.arange(200))
+    done = heat.main(300, 40, capture=True)
+    rod = np.sin(0.01 * np.arange(300))
     wanted = stepped(rod, 40, 0.4)
     assert done.returncode == 0 and done.stderr == ""
     np.testing.assert_allclose(float(done.stdout), np.sum(wanted**2), rtol=1e-12)
-    total = heat.heat(rod, 200, 40, 0.4, 1.0, 1.0)
+    total = heat.heat(rod, 300, 40, 0.4, 1.0, 1.0)
     assert isinstance(total, np.float64)
     np.testing.assert_allclose(rod, wanted, rtol=1e-12)
     np.testing.assert_allclose(total, np.sum(wanted**2), rtol=1e-12)
     told = heat.explain()
     assert "step: raised to a tensor program\n" in told
-    assert re.search(r"  heat\.cu:\d+ <<<2, 128>>>: 80 launches\n"
+    assert re.search(r"  heat\.cu:\d+ <<<3, 128>>>: 80 launches\n"
                      r"    80 in one compiled function: 20 times \(step, step\), energy\n", told), told
-    again = np.sin(0.01 * np.arange(200))
-    assert heat["heat"](reactant.array(again), 200, 40, 0.5, 1.0, 1.0) != total
+    again = np.sin(0.01 * np.arange(300))
+    assert heat["heat"](reactant.array(again), 300, 40, 0.5, 1.0, 1.0) != total
 
 
 def test_other_targets(heat):

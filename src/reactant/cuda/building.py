@@ -160,14 +160,16 @@ class Built:
 
     # ---- lines ----
 
-    def line_of(self, address: int) -> str:
-        """The source line of an instruction of the host, "" where that is not known."""
-        if address not in self._lines:
-            self._lines[address] = _line_of(self.library, address)
-        return self._lines[address]
+    def line_of(self, address: int, library: Path | None = None) -> str:
+        """The source line of an instruction of the host (of another library than the plain one), "" where that is not
+        known."""
+        key = library or self.library, address
+        if key not in self._lines:
+            self._lines[key] = _line_of(*key)
+        return self._lines[key]
 
     @cached_property
-    def _lines(self) -> dict[int, str]:
+    def _lines(self) -> dict[tuple[Path, int], str]:
         return {}
 
 

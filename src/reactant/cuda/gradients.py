@@ -6,6 +6,7 @@ function of the arguments (`replay`), which `reactant.grad` differentiates. Its 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -98,13 +99,13 @@ class Gradient:
         library, lines = self.built.taped()
         process = Process(library, self.built.sources.title)
         try:
-            return self._differentiated(arguments, process, lines)
+            return self._differentiated(arguments, process, library, lines)
         finally:
             process.close()
 
     # ---- one call ----
 
-    def _differentiated(self, given: tuple, process: Process, lines: list[str]) -> tuple[Any, Any]:
+    def _differentiated(self, given: tuple, process: Process, library: Path, lines: list[str]) -> tuple[Any, Any]:
         call = Call(self.function, given, process)
         recorder = Recorder(self.built, process, How("native"), Compiled(), Told())
         recorder.log = []
@@ -115,7 +116,8 @@ class Gradient:
         if not returned:
             raise process.ended(f"'{self.function.name}' ran")
         value, identity, nodes, complaints, runs = answer
-        replay = Replay(self.built, lambda row: self.built.line_of(row.site - process.image), Tape(nodes), ranges)
+        replay = Replay(self.built, lambda row: self.built.line_of(row.site - process.image, library), Tape(nodes),
+                        ranges)
         replay.play(recorder.log)
         self._heed(complaints, lines, replay)
         if self.of is None:
