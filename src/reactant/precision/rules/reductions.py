@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -17,7 +18,8 @@ from reactant.ir.types import shape_and_dtype, size, tensor_type
 from reactant.precision import trees
 from reactant.precision.conversion import Conversion, declare
 from reactant.precision.rules.structure import attributes_of
-from reactant.precision.values import Value, flat
+from reactant.precision.values import Value, WideComplex, flat
+from reactant.precision.wide import Wide
 
 TREES = ("stablehlo.add", "stablehlo.multiply")
 
@@ -32,8 +34,29 @@ def reduce(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value]:
 
 @declare("scatter")
 def scatter(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value]:
-    """With the region on limbs."""
-    return _with_region(c, op, operands)
+    """With the region on limbs. Inputs that are the same zeros are told apart: XLA:CPU gives both of them one place in
+    memory (jaxlib 0.10.2), and all results are those of the first."""
+    count = len(op.results)
+    inputs = [_told_apart(each) if isinstance(each, Wide) else each for each in operands[:count]]
+    if any(isinstance(each, WideComplex) for each in operands) or count > 1:
+        raise c.refusal(op, "a scatter of several arrays or of complex numbers has no form for them")
+    return _with_region(c, op, (*inputs, *operands[count:]))
+
+
+def _told_apart(x: Wide) -> Wide:
+    tiny = float(ml_dtypes.finfo(x.dtype).smallest_subnormal)
+    apart = [-0.0, tiny, -tiny]
+    return Wide([x.head, *(ops.splat(other, limb) if _is_zero(limb) else limb
+                           for limb, other in zip(x.limbs[1:], apart, strict=False))])
+
+
+def _is_zero(x: ir.Value) -> bool:
+    made = ops.maker(x)
+    while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.pad",
+                                             "stablehlo.slice", "stablehlo.transpose"):
+        x, made = made.operands[0], ops.maker(made.operands[0])
+    content = ops.constant_value(x)
+    return content is not None and not np.any(ops.distinct(content))
 
 
 @declare("reduce_window")
