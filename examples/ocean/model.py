@@ -47,7 +47,7 @@ class Model:
         self.stretch_before = np.ones(flat)
         self.turbulence += mixing.LEAST_ENERGY
         self.salinity += 35.0
-        self.started = 0.0
+        self.started = np.zeros(1)
 
     def set(self, **fields: np.ndarray | float) -> None:
         """Set state or forcing inside the domain, without ghost cells.
@@ -107,13 +107,14 @@ def step(model: Model) -> None:
     else:
         viscosity += model.viscosity
         diffusivity += model.diffusivity
-    with_now, with_before = 1.0 + model.started * (0.5 + OFFSET), -model.started * (0.5 + OFFSET)
+    extrapolated = model.started[0] * (0.5 + OFFSET)
+    with_now, with_before = 1.0 + extrapolated, -extrapolated
     accelerate(model, viscosity, with_now, with_before)
     move_water(model)
     carry(model, diffusivity, with_now, with_before)
     if model.closure:
         make_turbulence(model, stratification, shear, length, viscosity, diffusivity)
-    model.started = 1.0
+    model.started[0] = 1.0
 
 
 def mix(model: Model, stratification: np.ndarray, shear: np.ndarray, length: np.ndarray, viscosity: np.ndarray,
