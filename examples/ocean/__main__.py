@@ -1,4 +1,4 @@
-"""python -m examples.ocean [film | speed | derivatives | assimilate] [--size N] ...: what each prints is in README.md."""
+"""python -m examples.ocean [film | speed | derivatives | assimilate] [--size N]: README.md has what each prints."""
 from __future__ import annotations
 
 import argparse

@@ -30,7 +30,8 @@ def heat_transport(temperature: np.ndarray, stress: np.ndarray, model: Model, st
     total = 0.0
     for _ in range(steps):
         step(model)
-        launch(diagnostics.cross_section, (1, model.grid.extent[2]), model.temperature, model.flow_y, row + HALO, crossing)
+        launch(diagnostics.cross_section, (1, model.grid.extent[2]), model.temperature, model.flow_y, row + HALO,
+               crossing)
         total += np.sum(crossing)
     return total / steps * REFERENCE_DENSITY * HEAT_CAPACITY * 1e-15
 

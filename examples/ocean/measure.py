@@ -59,7 +59,8 @@ def speed(console: Console, size: int = 256) -> None:
 
 def size_of(model: Model) -> float:
     """MB of all arrays of a model and its grid."""
-    return sum(v.nbytes for owner in (model, model.grid) for v in vars(owner).values() if isinstance(v, np.ndarray)) / 1e6
+    values = [*vars(model).values(), *vars(model.grid).values()]
+    return sum(v.nbytes for v in values if isinstance(v, np.ndarray)) / 1e6
 
 
 # ---- stages beside C

@@ -21,13 +21,13 @@ class Model:
     Args:
         grid: where.
         dt: the time step in s.
-        short_steps: of the free surface in a time step: so many that a wave of speed sqrt(g depth) crosses no cell in one.
+        short_steps: of the free surface in a time step: a wave of speed sqrt(g depth) crosses no cell in one.
         turbulence: whether the closure of `mixing` says how water mixes; else `viscosity` and `diffusivity` do, m2/s.
         drag: the bottom's coefficient.
 
     State, with ghost cells: `u`, `v` in m/s, `temperature` in degrees C, `salinity` in g/kg, `turbulence` (kinetic
-    energy) in m2/s2, `surface` (its height) in m. Forcing, one level: `stress_x`, `stress_y` in N/m2, `heating` in W/m2,
-    `salting` in (g/kg) m/s. All are float64 arrays that may be set with `set`, or in place.
+    energy) in m2/s2, `surface` (its height) in m. Forcing, one level: `stress_x`, `stress_y` in N/m2, `heating` in
+    W/m2, `salting` in (g/kg) m/s. All are float64 arrays that may be set with `set`, or in place.
     """
 
     def __init__(self, grid: Grid, dt: float, short_steps: int = 30, turbulence: bool = True,

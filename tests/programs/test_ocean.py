@@ -14,7 +14,8 @@ import examples.__main__ as listing
 import reactant
 
 pytest.importorskip("numba.cuda")
-from examples.ocean import barotropic, cases, model as ocean, numerics  # noqa: E402
+from examples.ocean import barotropic, cases, numerics  # noqa: E402
+from examples.ocean import model as ocean  # noqa: E402
 from examples.ocean.launching import launched_by, one_by_one  # noqa: E402
 
 FOLDER = Path(ocean.__file__).parent

@@ -19,9 +19,11 @@ _DEMOS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", choices=_DEMOS, default="tv",
                         help="; ".join(f"{name}: {what}" for name, what in _DEMOS.items()))
-    parser.add_argument("--output", type=Path, help="the picture or film to write (default: denoised.png, heat.png or ocean.gif here)")
+    parser.add_argument("--output", type=Path,
+                        help="the picture or film to write (default: denoised.png, heat.png or ocean.gif here)")
     parser.add_argument("--repeats", type=int, default=7, help="runs of each kind that are timed (default 7)")
-    parser.add_argument("--size", type=int, help="edge of the image or plate, or length of the channel, for a quick look")
+    parser.add_argument("--size", type=int,
+                        help="edge of the image or plate, or length of the channel, for a quick look")
 
 
 def run(options: argparse.Namespace) -> int:
