@@ -1,6 +1,6 @@
 """What installing adds: what `reactant demo heat` and `demo ocean` run goes into the wheel, an editable install finds
-it in examples/; and the modules of an editable install are byte-compiled, as pip does with those of a wheel (compiling them
-anew takes every process nearly a second where Python may not write)."""
+it in examples/; and the modules of an editable install are byte-compiled, as pip does with those of a wheel (compiling
+them anew takes every process nearly a second where Python may not write)."""
 import compileall
 from pathlib import Path
 from typing import Any

@@ -74,6 +74,6 @@ def make(output: Path, console: Console, size: int = 64, days: float = 40.0, fra
     images = [Image.fromarray(np.concatenate([above, edge, below])).quantize(64) for above in pictures]
     images[0].save(output, save_all=True, append_images=images[1:], duration=100, loop=0, optimize=True)
     images[-1].save(output.with_suffix(".png"), optimize=True)
-    console.print(f"{output}: above, surface vorticity over f (-0.3 blue, 0.3 red); below, how the heat transport over "
-                  f"the next {adjoint_steps} steps, {value:.4f} PW, depends on the surface's temperature", soft_wrap=True)
+    console.print(f"{output}: above, surface vorticity over f (-0.3 blue, 0.3 red); below, how the heat transport "
+                  f"over the next {adjoint_steps} steps, {value:.4f} PW, depends on the surface's temperature", soft_wrap=True)
     return value, by_temperature
