@@ -13,13 +13,14 @@ if __name__ == "__main__":
     parser.add_argument("--output", type=Path, default=Path("ocean.gif"), help="the film to write")
     parser.add_argument("--size", type=int, help="cells along the channel")
     parser.add_argument("--days", type=float, default=40.0, help="of the film")
+    parser.add_argument("--adjoint-steps", type=int, default=72, help="that the map looks back over; 0 for no map")
     options = parser.parse_args()
     console = Console()
     size = {} if options.size is None else {"size": options.size}
     if options.what == "film":
         from .film import make
 
-        make(options.output, console, days=options.days, **size)
+        make(options.output, console, days=options.days, adjoint_steps=options.adjoint_steps, **size)
     else:
         from . import measure
 

@@ -38,9 +38,9 @@ def rossby_number(model: Model) -> np.ndarray:
 
 
 def make(output: Path, console: Console, size: int = 64, days: float = 40.0, frames: int = 40,
-         adjoint_steps: int = 72, scale: int = 4) -> tuple[float, np.ndarray]:
-    """Run the channel, write the film (GIF), its last frame (PNG) and give the heat transport in PW with its
-    derivatives by the initial temperature of the surface.
+         adjoint_steps: int = 72, scale: int = 4) -> None:
+    """Run the channel, write the film (GIF) and its last frame (PNG), below them a map of what the heat transport
+    depends on.
 
     Args:
         output: of the film; the picture gets the same name with `.png`.
@@ -48,16 +48,16 @@ def make(output: Path, console: Console, size: int = 64, days: float = 40.0, fra
         size: cells along the channel.
         days: of the film.
         frames: of the film.
-        adjoint_steps: over which the sensitivity looks back, from the end of the film.
+        adjoint_steps: of the heat transport that the map is about, after the film; 0 for no map.
         scale: pixels of a cell.
     """
     model = cases.channel(size, size * 3 // 4, max(size // 6, 4))
-    compiled, shown = reactant.jit(run, native_seconds=60.0), reactant.jit(rossby_number)
+    compiled, shown = reactant.jit(run), reactant.jit(rossby_number)
     calls = max(int(days * 86400.0 / model.dt / CHUNK), frames)
     pictures: list[np.ndarray] = []
     with Progress(console=console) as progress:
         task = progress.add_task("compiling the kernels", total=None)
-        reactant.jit(start)(model)
+        reactant.jit(start, native="never")(model)
         compiled(model, CHUNK)
         progress.update(task, description="running", total=calls, completed=1)
         for call in range(1, calls + 1):
@@ -65,15 +65,17 @@ def make(output: Path, console: Console, size: int = 64, days: float = 40.0, fra
                 pictures.append(coloured(shown(model), 0.3, scale))
             compiled(model, CHUNK)
             progress.update(task, completed=call)
-        task = progress.add_task("differentiating them", total=None)
-        row = model.grid.extent[1] // 2
-        value, by_temperature, _ = adjoint.sensitivity(model, adjoint_steps, row)
-        progress.update(task, total=1, completed=1)
-    below = coloured(by_temperature[0], float(np.abs(by_temperature[0]).max()) * 0.7, scale)
-    edge = np.full((scale, below.shape[1], 3), 40, np.uint8)
-    images = [Image.fromarray(np.concatenate([above, edge, below])).quantize(64) for above in pictures]
+        if adjoint_steps:
+            task = progress.add_task("differentiating them", total=None)
+            value, by_temperature, _ = adjoint.sensitivity(model, adjoint_steps, model.grid.extent[1] // 2)
+            progress.update(task, total=1, completed=1)
+            below = coloured(by_temperature[0], float(np.abs(by_temperature[0]).max()) * 0.7, scale)
+            edge = np.full((scale, below.shape[1], 3), 40, np.uint8)
+            pictures = [np.concatenate([above, edge, below]) for above in pictures]
+    images = [Image.fromarray(picture).quantize(64) for picture in pictures]
     images[0].save(output, save_all=True, append_images=images[1:], duration=100, loop=0, optimize=True)
     images[-1].save(output.with_suffix(".png"), optimize=True)
-    console.print(f"{output}: above, surface vorticity over f (-0.3 blue, 0.3 red); below, how the heat transport "
-                  f"over the next {adjoint_steps} steps, {value:.4f} PW, depends on the surface's temperature", soft_wrap=True)
-    return value, by_temperature
+    console.print(f"{output}: surface vorticity over f (-0.3 blue, 0.3 red)", soft_wrap=True)
+    if adjoint_steps:
+        console.print(f"below it, how the heat transport over the next {adjoint_steps} steps, {value:.4f} PW, depends "
+                      "on the temperature of the surface", soft_wrap=True)

@@ -5,7 +5,6 @@ import pytest
 pytest.importorskip("numba.cuda", reason="needs numba-cuda")
 
 import reactant  # noqa: E402
-from examples.ocean import tracers  # noqa: E402
 from reactant.ir import modules  # noqa: E402
 from reactant.ir.context import building  # noqa: E402
 from reactant.kernels.launch import tensor_costs  # noqa: E402
@@ -30,9 +29,6 @@ TENSOR = {
     "recurrence in every thread": (linear_algebra.tridiagonal, 40, 128,
                                    tuple(np.ones((32, 5000)) for _ in range(5)) + (32, 5000)),
     "atomics": (science.deposit, 1000, 128, (np.ones(128_000) / 2, np.ones(128_000), np.zeros(64), 128_000, 64)),
-    "many divisions behind branches": (tracers.carry_x, (5, 32, 16), (32, 4, 1),
-                                       (*np.ones((2, 16, 136, 136)), np.full((16, 136, 136), 3, np.int8),
-                                        np.zeros((16, 136, 136)))),
     "little work": (linear_algebra.spmv, 1, 64, sparse(50, 6)),
 }
 

@@ -24,7 +24,7 @@ from reactant.support.records import dataclass
 RATES = {
     "arithmetic": 0.068, "load": 0.0098, "load far": 0.19, "store": 0.025, "store far": 0.17, "division": 0.034,
     "function": 0.41, "shuffle": 1.0, "vote": 35.0, "barrier": 0.0069, "atomic": 13.0,
-    "arithmetic beside": 0.013, "load beside": 0.011, "division beside": 0.75, "function beside": 0.57,
+    "arithmetic beside": 0.013, "load beside": 0.011, "division beside": 0.14, "function beside": 0.57,
     "arithmetic alone": 0.01, "load alone": 0.15, "load far alone": 0.11, "store alone": 0.21, "store far alone": 0.61,
     "division alone": 0.29, "function alone": 13.0, "atomic alone": 4.4,
     "arithmetic apart": 0.051, "load apart": 0.038, "load far apart": 0.056, "store apart": 0.1, "store far apart": 0.2,
@@ -37,9 +37,7 @@ are copied. "beside" what LLVM does not make vectors of, see `SCALAR`. Fitted wi
 native code has become faster, vectors, what is beside them and far accesses are scaled (there the narrow kinds): of 120
 sizes that were measured, by which they were chosen, half of the estimates are within a factor 1.6, of 35 of other
 kernels (looked at when the last variant was picked) within 1.9. Fitting every rate anew estimates what is fitted
-better, and chooses worse for the rest. "division beside" is what two cores take at four and a half cycles each (Fog,
-"Instruction tables"): fitted to kernels with few of them it was a fifth of that, and WENO reconstructions, whose
-order each thread reads, came out several times as fast as they are."""
+better, and chooses worse for the rest."""
 SCALAR = 0.03
 """Accesses of scattered places, for one arithmetic operation, from which a loop over threads is no vector code."""
 LANES = 8
