@@ -21,6 +21,7 @@ from reactant.support.records import dataclass
 PHI = re.compile(r"\[ ([^,\]]+), %((?:\"[^\"]*\"|[-\w$.]+)) \]")
 _BINARY = re.compile(r"= (add|sub|mul|shl|or) ((?:(?:nuw|nsw|disjoint) )*)i\d+ (\S+), (\S+?)(?:, !.*)?$")
 _GEP = re.compile(r"= getelementptr ((?:(?:inbounds|nuw|nusw) )*)(.*)$")
+_CHOSEN = re.compile(r"= select i1 (\S+), (?:i\d+|ptr) (\S+), (?:i\d+|ptr) (\S+?)(?:, !.*)?$")
 _LARGEST = 2**20
 
 
@@ -170,6 +171,9 @@ class Spread:
             return result if abs(result) < _LARGEST else None
         if found := _GEP.search(line):
             return self._address_stride(found[2])
+        if (found := _CHOSEN.search(line)) and self.stride(found[1]) == 0:
+            left, right = self.stride(found[2]), self.stride(found[3])
+            return left if left == right else None
         if opcode_of(line) == "freeze":
             return self.stride(line.rsplit(" ", 1)[1])
         return None

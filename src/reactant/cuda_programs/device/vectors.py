@@ -67,6 +67,7 @@ class Vectors(Wide):
         self._waiting: list[Callable[[], None]] = []
         self._begun: set[str] = set()
         self._singles: dict[str, bool] = {}
+        self.beside = bool(shared)
 
     def _loop_notes(self) -> tuple[str, str]:
         return f", !llvm.access.group {self.access}", f", !llvm.loop {self.loop_note()}"
@@ -117,6 +118,17 @@ class Vectors(Wide):
 
     def step(self, operand: str) -> int | None:
         return self.spread.stride(operand)
+
+    def in_shared(self, pointer: str) -> bool:
+        for _ in range(8):
+            if pointer.startswith("%shared."):
+                return True
+            line = self.spread.lines.get(pointer, "")
+            found = re.search(r"getelementptr .*?, ptr (%[^ ,]+)", line)
+            if found is None:
+                return False
+            pointer = found[1]
+        return True
 
     def variable(self, name: str) -> str:
         if name not in self._variables:
@@ -368,7 +380,11 @@ class Vectors(Wide):
     def _unrelated(self, label: str) -> bool:
         """Whether it is mostly reads and writes at unrelated places."""
         unrelated = other = 0
-        for block in self.spread.decided[label][0]:
+        blocks = self.spread.decided[label][0]
+        if not blocks & self.spread.headers and not any(
+                opcode_of(line) == "atomicrmw" for block in blocks for line in self.function.blocks[block]):
+            return False
+        for block in blocks:
             for line in self.function.blocks[block]:
                 opcode, name = opcode_of(line), result_of(line)
                 if opcode in ("atomicrmw", "cmpxchg"):

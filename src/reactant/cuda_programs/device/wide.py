@@ -53,6 +53,8 @@ class Wide:
         self._arrays = 0
         self.mask = ""                      # of active threads, <W x i1>; "": all
         self._loops = 0
+        self._nowhere = ""
+        self.beside = False                 # whether blocks are run one by one, each with memory of its own
 
     # -- to be given by who knows where values are
 
@@ -175,6 +177,19 @@ class Wide:
 
     # -- memory
 
+    def _next_block(self, first: str, pointer: str, size: int) -> None:
+        """The block beside this one will most likely access what lies beside: rows of tiles are too short for
+        processors to see it coming."""
+        if self.beside and not self.in_shared(pointer):
+            distance = self.f.let("zext i32 %r.ntid.x to i64")
+            distance = self.f.let(f"mul nuw nsw i64 {distance}, {2 * size}")
+            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {distance}")
+            self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
+
+    def in_shared(self, pointer: str) -> bool:
+        """Whether an address is one of the block's own memory."""
+        raise NotImplementedError
+
     def _parts(self, text: str) -> tuple[str, str, str]:
         """Pointer, alignment, notes of an access."""
         found = re.search(r", ptr (%\"[^\"]*\"|[^ ,]+|.*?\)), align (\d+)(.*)$", text)
@@ -196,6 +211,7 @@ class Wide:
         if step == size:
             first = self._first(pointer)
             if not self.mask:
+                self._next_block(first, pointer, size)
                 return self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
             if size >= 4 or size * self.size <= 0:
                 return self.f.let(f"call {wide} @llvm.masked.load.v{self.size}{suffix(kind)}.p0(ptr align {align} {first}, "
@@ -212,15 +228,22 @@ class Wide:
                 one = self.f.let(f"load {kind}, ptr {at}, align {align}{notes}")
                 made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
             return made
+        addresses, made = self._reachable(pointer), "poison"
+        for k in range(self.size):
+            one = self.f.let(f"load {kind}, ptr {self.element(addresses, 'ptr', k)}, align {align}")
+            made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
+        return made
+
+    def _reachable(self, pointer: str) -> str:
+        """Addresses that can be read and written: those of threads that are not active are a place of no meaning."""
         if not self.mask:
-            addresses, made = self.vec("ptr", pointer), "poison"
-            for k in range(self.size):
-                one = self.f.let(f"load {kind}, ptr {self.element(addresses, 'ptr', k)}, align {align}{notes}")
-                made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
-            return made
-        return self.f.let(f"call {wide} @llvm.masked.gather.v{self.size}{suffix(kind)}.v{self.size}p0("
-                          f"<{self.size} x ptr> align {align} {self.vec('ptr', pointer)}, "
-                          f"<{self.size} x i1> {self.all_mask()}, {wide} poison)")
+            return self.vec("ptr", pointer)
+        if not self._nowhere:
+            self._nowhere = "%nowhere"
+            self.top.append("  %nowhere = alloca [16 x i8], align 16")
+        kind = f"<{self.size} x ptr>"
+        return self.f.let(f"select <{self.size} x i1> {self.mask}, {kind} {self.vec('ptr', pointer)}, {kind} "
+                          f"{self.splat('ptr', self._nowhere)}")
 
     def _store(self, rest: str) -> None:
         if rest.startswith(("store atomic", "store volatile")):
@@ -250,21 +273,19 @@ class Wide:
             return
         given = self.vec(kind, value)
         if step == size and not self.mask:
-            self.f.line(f"store {wide} {given}, ptr {self._first(pointer)}, align {align}{notes}")
+            first = self._first(pointer)
+            self._next_block(first, pointer, size)
+            self.f.line(f"store {wide} {given}, ptr {first}, align {align}{notes}")
         elif step == size and size >= 4:
             self.f.line(f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({wide} {given}, "
                         f"ptr align {align} {self._first(pointer)}, <{self.size} x i1> {self.mask})")
-        elif not self.mask:
-            first = self._first(pointer) if step is not None else ""
-            addresses = "" if first else self.vec("ptr", pointer)
+        else:
+            first = self._first(pointer) if step is not None and not self.mask else ""
+            addresses = "" if first else self._reachable(pointer)
             for k in range(self.size):
                 at = self.f.let(f"getelementptr i8, ptr {first}, i64 {k * (step or 0)}") if first else \
                     self.element(addresses, "ptr", k)
-                self.f.line(f"store {kind} {self.element(given, kind, k)}, ptr {at}, align {align}{notes}")
-        else:
-            self.f.line(f"call void @llvm.masked.scatter.v{self.size}{suffix(kind)}.v{self.size}p0({wide} {given}, "
-                        f"<{self.size} x ptr> align {align} {self.vec('ptr', pointer)}, "
-                        f"<{self.size} x i1> {self.mask})")
+                self.f.line(f"store {kind} {self.element(given, kind, k)}, ptr {at}, align {align}")
 
     # -- calls, and what each thread does for itself
 
