@@ -149,6 +149,9 @@ class Single:
             if opcode_of(line) == "alloca":
                 raise NotVectorizable(line)
             rest = line.partition(" = ")[2] if name else line
+            if (plain := of.without_locks(line)) is not None:
+                self._plainly(plain, name)
+                continue
             rest = VALUE.sub(lambda m: self.value(m[0]) if m[0] in of._kinds or m[0] in of._everywhere else m[0], rest)
             rest = re.sub(r", !llvm\.access\.group !\d+", "", rest)
             if name is None:
@@ -168,6 +171,17 @@ class Single:
             f.line("unreachable")
         else:
             raise NotVectorizable(last)
+
+    def _plainly(self, lines: list[str], name: str | None) -> None:
+        of, f = self.of, self.f
+        first, middle, last = (VALUE.sub(lambda m: self.value(m[0]) if m[0] in of._kinds or m[0] in of._everywhere
+                                         else m[0], line) for line in lines)
+        was = f.let(first)
+        f.line(last.replace("%becomes", f.let(middle.replace("%was", was))))
+        if name is not None:
+            self.local[name] = was
+            if name in of._crossing:
+                f.line(f"store {of._kinds[name]} {was}, ptr {self.variable(name)}")
 
     def _fork(self, label: str, test: str, targets: tuple[str, str]) -> None:
         names = [self.of.fresh(f"{self.prefix}.fork") for _ in targets]

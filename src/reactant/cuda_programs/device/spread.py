@@ -22,6 +22,7 @@ PHI = re.compile(r"\[ ([^,\]]+), %((?:\"[^\"]*\"|[-\w$.]+)) \]")
 _BINARY = re.compile(r"= (add|sub|mul|shl|or) ((?:(?:nuw|nsw|disjoint) )*)i\d+ (\S+), (\S+?)(?:, !.*)?$")
 _GEP = re.compile(r"= getelementptr ((?:(?:inbounds|nuw|nusw) )*)(.*)$")
 _CHOSEN = re.compile(r"= select i1 (\S+), (?:i\d+|ptr) (\S+), (?:i\d+|ptr) (\S+?)(?:, !.*)?$")
+_WIDENED = re.compile(r"= (?:sext|zext nneg) i32 (\S+) to i64(?:, !.*)?$")
 _LARGEST = 2**20
 
 
@@ -174,6 +175,8 @@ class Spread:
         if (found := _CHOSEN.search(line)) and self.stride(found[1]) == 0:
             left, right = self.stride(found[2]), self.stride(found[3])
             return left if left == right else None
+        if found := _WIDENED.search(line):
+            return self.stride(found[1])            # as in `affine`: an index that wraps around leads nowhere
         if opcode_of(line) == "freeze":
             return self.stride(line.rsplit(" ", 1)[1])
         return None
@@ -208,9 +211,22 @@ class Spread:
 
     # -- order of blocks
 
+    def depth(self, block: str, within: set[str]) -> int:
+        """In how many loops a block is, of those that lie within some blocks."""
+        found, todo = 0, [(self._everything, 0)]
+        while todo:
+            region, depth = todo.pop()
+            for part in region.parts:
+                if part == block:
+                    found = depth
+                elif isinstance(part, Region):
+                    todo.append((part, depth + (part.header in within)))
+        return found
+
     def _headers(self, blocks: set[str]) -> set[str]:
         found: set[str] = set()
-        todo: list[str | Region] = [self.region(blocks)]
+        self._everything = self.region(blocks)
+        todo: list[str | Region] = [self._everything]
         while todo:
             part = todo.pop()
             if isinstance(part, Region):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from reactant.cuda_programs.device import warps
 from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
-from reactant.cuda_programs.device.flow import EXIT
+from reactant.cuda_programs.device.flow import EXIT, after
 from reactant.cuda_programs.device.groups import APART
 from reactant.cuda_programs.device.kernel import Kernel, group_registers
 from reactant.cuda_programs.device.layout import Layout
@@ -23,7 +23,7 @@ from reactant.cuda_programs.device.narrow import Sum
 from reactant.cuda_programs.device.single import Single
 from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Region, Spread
 from reactant.cuda_programs.device.steps import EXCHANGE, PLACES
-from reactant.cuda_programs.device.text import VALUE, opcode_of, quoted, result_of, uses_of
+from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, quoted, result_of, uses_of
 from reactant.cuda_programs.device.types import leading, result_type
 from reactant.cuda_programs.device.wide import Wide
 from reactant.cuda_programs.device.writer import Writer
@@ -32,8 +32,24 @@ SHORT = 6
 """Instructions without side effects up to which a block is run whether or not a thread is in it."""
 UNRELATED = 4
 """Instructions of vectors that an access at places of their own may cost."""
+_ATOMIC = re.compile(r"(?:^|= )atomicrmw (\w+) ptr (%[^ ,]+), (\S+) (\S+) \w+")
+_PLAIN = ("add", "sub", "and", "or", "xor", "fadd", "fsub", "min", "max", "umin", "umax")
+_ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\]|{[^}]*}), ptr (%\S+), i64 (%?[-\w.$]+)$")
+_ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
+_SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
 _EFFECTS = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence", "udiv", "sdiv", "urem", "srem"))
 _HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
+
+
+def reached(function: Function) -> Function:
+    """A function without blocks that nothing leads to."""
+    follows, first = after(function), next(iter(function.blocks))
+    found, todo = {first}, [first]
+    while todo:
+        new = [b for b in follows[todo.pop()] if b != EXIT and b not in found]
+        found.update(new)
+        todo += new
+    return Function(function.header, function.name, {b: lines for b, lines in function.blocks.items() if b in found})
 
 
 class Vectors(Wide):
@@ -48,7 +64,7 @@ class Vectors(Wide):
         self.limits: set[Sum] = set()
         self.uniform: list[str] = []        # kept for the first thread alone: none
         self.meets = any(c.meeting for c in cut.cuts)
-        self.function = cut.function
+        self.function = reached(cut.function)
         self.meetings = {c.before: c for c in cut.cuts if c.meeting}
         self.ways: dict[str, list[Cut]] = {}
         for c in cut.cuts:
@@ -61,6 +77,7 @@ class Vectors(Wide):
         self._variables: dict[str, str] = {}
         self._masks: dict[str, str] = {}
         self._crossing = self._crossing_values()
+        self._crossing |= self._roots() - self._everywhere
         self._local: dict[str, str] = {}
         self._splats: dict[str, str] = {}
         self._numbers = 0
@@ -120,15 +137,87 @@ class Vectors(Wide):
         return self.spread.stride(operand)
 
     def in_shared(self, pointer: str) -> bool:
-        for _ in range(8):
-            if pointer.startswith("%shared."):
-                return True
-            line = self.spread.lines.get(pointer, "")
-            found = re.search(r"getelementptr .*?, ptr (%[^ ,]+)", line)
+        while not pointer.startswith("%shared."):
+            found = re.search(r"= getelementptr .*?, ptr (%[^ ,]+)", self.spread.lines.get(pointer, ""))
             if found is None:
                 return False
             pointer = found[1]
         return True
+
+    def known(self) -> object:
+        return dict(self._local), dict(self._splats)
+
+    def know(self, known: object) -> None:
+        local, splats = known       # type: ignore[misc]
+        self._local, self._splats = dict(local), dict(splats)
+
+    def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
+        lines = self.spread.lines
+        while (found := _ADDRESS.search(lines.get(pointer, ""))) is not None:
+            kind, base, index = found.groups()
+            if self.same(index):
+                pointer = base
+                continue
+            if not self.same(base) or self.layout.size(kind) != size:
+                return None
+            return self._root(index)
+        return None
+
+    def _root(self, index: str) -> tuple[str, str] | None:
+        """An index without summands that all threads have in common."""
+        kind = "i64"
+        while True:
+            line = self.spread.lines.get(index, "")
+            if found := _SUM.search(line):
+                how, flags, a, b = found.groups()
+                if how == "or" and "disjoint" not in flags:
+                    break
+                if self.same(b):
+                    index = a
+                elif self.same(a) and how != "sub":
+                    index = b
+                else:
+                    break
+            elif found := re.search(r"= (?:sext|zext nneg) i32 (%\S+) to i64", line):
+                kind, index = "i32", found[1]
+            else:
+                break
+        if index not in self._kinds or self.same(index) or self._from_memory(index, 8):
+            return None
+        return kind, index
+
+    def _roots(self) -> set[str]:
+        """Indices of all accesses at places that may follow each other."""
+        found = set()
+        for block in self.function.blocks.values():
+            for line in block:
+                if (access := _ACCESS.search(line)) and self.spread.stride(access[2]) is None and \
+                        (index := self.index_of(access[2], self.layout.size(access[1]))) is not None:
+                    found.add(index[1])
+        return found
+
+    def _from_memory(self, name: str, depth: int) -> bool:
+        """Whether a value follows from what is in memory at places that differ between threads."""
+        line = self.spread.lines.get(name)
+        if line is None or self.same(name) or " = phi " in line:
+            return False
+        if depth == 0 or opcode_of(line) in ("load", "call", "atomicrmw", "cmpxchg"):
+            return not _HARMLESS.search(line)
+        return any(self._from_memory(used, depth - 1) for used in uses_of(line))
+
+    def without_locks(self, line: str) -> list[str] | None:
+        """An atomic operation on the block's own memory, which no other CPU thread sees, as plain instructions; None
+        for what is none. The first line defines the result, which is called %was."""
+        found = _ATOMIC.search(line)
+        if found is None or found[1] not in _PLAIN or not self.in_shared(found[2]):
+            return None
+        how, pointer, kind, value = found.groups()
+        lines = [f"load {kind}, ptr {pointer}", f"store {kind} %becomes, ptr {pointer}"]
+        if how in ("min", "max", "umin", "umax"):
+            made = f"call {kind} @llvm.{how if how[0] == 'u' else 's' + how}.{kind}({kind} %was, {kind} {value})"
+        else:
+            made = f"{how} {kind} %was, {value}"
+        return [lines[0], made, lines[1]]
 
     def variable(self, name: str) -> str:
         if name not in self._variables:
@@ -385,19 +474,20 @@ class Vectors(Wide):
                 opcode_of(line) == "atomicrmw" for block in blocks for line in self.function.blocks[block]):
             return False
         for block in blocks:
+            often = 8 ** min(self.spread.depth(block, blocks), 3)
             for line in self.function.blocks[block]:
                 opcode, name = opcode_of(line), result_of(line)
                 if opcode in ("atomicrmw", "cmpxchg"):
-                    unrelated += 1
+                    unrelated += often
                 elif opcode in ("load", "store"):
                     found = re.search(r", ptr (%[^ ,]+)", line)
                     step = self.spread.stride(found[1]) if found else 0
                     size = self.layout.size(leading(line.partition(f"{opcode} ")[2]))
-                    unrelated += step not in (0, size)
-                    other += step == size
+                    unrelated += often * (step not in (0, size))
+                    other += often * (step == size)
                 elif opcode not in ("br", "phi", "getelementptr", "sext", "zext") and \
                         name is not None and not self.same(name):
-                    other += 6 if opcode in ("fdiv", "call") else 1
+                    other += often * (6 if opcode in ("fdiv", "call") else 1)
         return unrelated * UNRELATED > other
 
     def _one_by_one(self, label: str, targets: tuple[str, str], test: str) -> None:

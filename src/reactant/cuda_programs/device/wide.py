@@ -24,6 +24,7 @@ _KEPT_NOTES = re.compile(r", !(?:tbaa|alias\.scope|noalias|invariant\.load) ![\w
 _ELEMENTWISE = re.compile(r"llvm\.(sqrt|fabs|fma|fmuladd|minnum|maxnum|minimum|maximum|minimumnum|maximumnum|floor|ceil|"
                           r"trunc|rint|nearbyint|round|roundeven|copysign|canonicalize|smin|smax|umin|umax|abs|ctpop|"
                           r"ctlz|cttz|bswap|bitreverse|fshl|fshr|[su](?:add|sub|shl)\.sat)\.(\w+)$")
+_NAMES = re.compile(r"(?<![\w.$%-])%(?:\"[^\"]*\"|[-\w$.]+)")
 _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|dbg)")
 
 
@@ -124,6 +125,8 @@ class Wide:
             if found is None:
                 raise NotVectorizable(line)
             value = self.vec(found[2], found[3])
+            if opcode == "zext" and "nneg" in found[1] and self.step(name or ""):
+                opcode, found = "sext", re.match(r"\S+ ()(\S+) (.+) to (\S+)", rest.replace("nneg ", "")) or found
             return self.f.let(f"{opcode} {found[1]}{self.of(found[2])} {value} to {self.of(found[4])}")
         if opcode == "fneg":
             found = re.match(rf"fneg {_FLAGS.pattern}(\S+) (\S+?)(?:, !.*)?$", rest)
@@ -186,6 +189,10 @@ class Wide:
             at = self.f.let(f"getelementptr i8, ptr {first}, i64 {distance}")
             self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
 
+    def without_locks(self, line: str) -> list[str] | None:
+        """Plain instructions for an atomic one that needs no lock."""
+        raise NotImplementedError
+
     def in_shared(self, pointer: str) -> bool:
         """Whether an address is one of the block's own memory."""
         raise NotImplementedError
@@ -228,11 +235,88 @@ class Wide:
                 one = self.f.let(f"load {kind}, ptr {at}, align {align}{notes}")
                 made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
             return made
-        addresses, made = self._reachable(pointer), "poison"
+        if (size >= 4 or not self.mask) and (index := self.index_of(pointer, size)) is not None:
+            return self._perhaps_load(index, pointer, kind, align)
+        return self._gathered(pointer, kind, align)
+
+    def _gathered(self, pointer: str, kind: str, align: str) -> str:
+        wide, addresses, made = self.of(kind), self._reachable(pointer), "poison"
         for k in range(self.size):
             one = self.f.let(f"load {kind}, ptr {self.element(addresses, 'ptr', k)}, align {align}")
             made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
         return made
+
+    def _consecutive(self, index: tuple[str, str]) -> tuple[str, str, str]:
+        """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for both answers, and one for
+        what comes after."""
+        kind, name = index
+        value = self.vec(kind, name)
+        first = self.splat(kind, self.element(value, kind, 0))
+        lanes = ", ".join(f"{kind} {k}" for k in range(self.size))
+        wanted = self.f.let(f"add {self.of(kind)} {first}, <{lanes}>")
+        same = self.bits(self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}"))
+        self._loops += 1
+        labels = f"row.{self._loops}", f"scattered.{self._loops}", f"access.{self._loops}"
+        self.f.line(f"br i1 {self.f.let(f'icmp eq i{self.size} {same}, -1')}, label %{labels[0]}, label %{labels[1]}")
+        return labels
+
+    def _perhaps_load(self, index: tuple[str, str], pointer: str, kind: str, align: str) -> str:
+        wide, place = self.of(kind), self.array(kind)
+        self.vec("ptr", pointer)
+        row, scattered, after = self._consecutive(index)
+        known = self.known()
+        self.f.label(row)
+        first = self._first(pointer)
+        made = self.f.let(f"load {wide}, ptr {first}, align {align}" if not self.mask else
+                          f"call {wide} @llvm.masked.load.v{self.size}{suffix(kind)}.p0(ptr align {align} {first}, "
+                          f"<{self.size} x i1> {self.mask}, {wide} poison)")
+        self.f.line(f"store {wide} {made}, ptr {place}, align 64")
+        self.f.line(f"br label %{after}")
+        self.f.label(scattered)
+        self.know(known)
+        made = self._gathered(pointer, kind, align)
+        self.f.line(f"store {wide} {made}, ptr {place}, align 64")
+        self.f.line(f"br label %{after}")
+        self.f.label(after)
+        self.know(known)
+        return self.f.let(f"load {wide}, ptr {place}, align 64")
+
+    def _perhaps_store(self, index: tuple[str, str], pointer: str, kind: str, align: str, given: str) -> None:
+        self.vec("ptr", pointer)
+        row, scattered, after = self._consecutive(index)
+        known = self.known()
+        self.f.label(row)
+        first = self._first(pointer)
+        self.f.line(f"store {self.of(kind)} {given}, ptr {first}, align {align}" if not self.mask else
+                    f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({self.of(kind)} {given}, "
+                    f"ptr align {align} {first}, <{self.size} x i1> {self.mask})")
+        self.f.line(f"br label %{after}")
+        self.f.label(scattered)
+        self.know(known)
+        self._scattered(pointer, kind, align, given)
+        self.f.line(f"br label %{after}")
+        self.f.label(after)
+        self.know(known)
+
+    def _scattered(self, pointer: str, kind: str, align: str, given: str) -> None:
+        step = self.step(pointer)
+        first = self._first(pointer) if step is not None and not self.mask else ""
+        addresses = "" if first else self._reachable(pointer)
+        for k in range(self.size):
+            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {k * (step or 0)}") if first else \
+                self.element(addresses, "ptr", k)
+            self.f.line(f"store {kind} {self.element(given, kind, k)}, ptr {at}, align {align}")
+
+    def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
+        """The index of an address that follows from numbers of threads alone, without what is the same for all."""
+        raise NotImplementedError
+
+    def known(self) -> object:
+        """What is known of values here, for `know`."""
+        raise NotImplementedError
+
+    def know(self, known: object) -> None:
+        raise NotImplementedError
 
     def _reachable(self, pointer: str) -> str:
         """Addresses that can be read and written: those of threads that are not active are a place of no meaning."""
@@ -279,13 +363,10 @@ class Wide:
         elif step == size and size >= 4:
             self.f.line(f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({wide} {given}, "
                         f"ptr align {align} {self._first(pointer)}, <{self.size} x i1> {self.mask})")
+        elif step is None and (size >= 4 or not self.mask) and (index := self.index_of(pointer, size)) is not None:
+            self._perhaps_store(index, pointer, kind, align, given)
         else:
-            first = self._first(pointer) if step is not None and not self.mask else ""
-            addresses = "" if first else self._reachable(pointer)
-            for k in range(self.size):
-                at = self.f.let(f"getelementptr i8, ptr {first}, i64 {k * (step or 0)}") if first else \
-                    self.element(addresses, "ptr", k)
-                self.f.line(f"store {kind} {self.element(given, kind, k)}, ptr {at}, align {align}")
+            self._scattered(pointer, kind, align, given)
 
     # -- calls, and what each thread does for itself
 
@@ -354,7 +435,7 @@ class Wide:
         """An instruction that threads execute one after the other."""
         if rest.startswith("load "):
             kind = result_type("%x = " + rest, self.layout)
-        names = dict.fromkeys(re.findall(r"(?<![\w.$%-])(%(?:\"[^\"]*\"|[-\w$.]+))", rest))
+        names = dict.fromkeys(_NAMES.findall(rest))
         typed = dict(self._typed(rest))
         places = {}
         for name in names:
@@ -390,12 +471,18 @@ class Wide:
         for name in names:
             if name in typed and name not in replaced:
                 replaced[name] = self.one(name)
-        text = re.sub(r"(?<![\w.$%-])%(?:\"[^\"]*\"|[-\w$.]+)", lambda m: replaced.get(m[0], m[0]), rest)
-        text = re.sub(r", !llvm\.access\.group !\d+", "", text)
-        if kind is None:
-            self.f.line(text)
+        if (unlocked := self.without_locks(rest)) is not None:
+            first, middle, last = (_NAMES.sub(lambda m: replaced.get(m[0], m[0]), line) for line in unlocked)
+            was = self.f.let(first)
+            self.f.line(last.replace("%becomes", self.f.let(middle.replace("%was", was))))
         else:
-            got = self.f.let(text)
+            text = _NAMES.sub(lambda m: replaced.get(m[0], m[0]), rest)
+            text = re.sub(r", !llvm\.access\.group !\d+", "", text)
+        if kind is None:
+            if not unlocked:
+                self.f.line(text)
+        else:
+            got = was if unlocked else self.f.let(text)
             stored = kind
             if kind == "i1":
                 got, stored = self.f.let(f"zext i1 {got} to i8"), "i8"
