@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from reactant.cuda_programs.device import warps
 from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
+from reactant.cuda_programs.device.ends import Ends
 from reactant.cuda_programs.device.flow import EXIT, after
 from reactant.cuda_programs.device.groups import APART
 from reactant.cuda_programs.device.kernel import Kernel, group_registers
@@ -244,6 +245,11 @@ class Vectors(Wide):
             return self._fixed.get(name, name)
         raise NotVectorizable(f"{name} is not there")
 
+    def there(self, name: str) -> bool:
+        """Whether a value is to be had where code is written now."""
+        return name[0] != "%" or name in self._local or name in self._crossing or name not in self._kinds or \
+            name in self._everywhere
+
     def one(self, operand: str) -> str:
         return self.here(operand) if operand[0] == "%" else operand
 
@@ -423,6 +429,12 @@ class Vectors(Wide):
             return None
         if not apart and not self._worth_asking(label):
             return self._masked(label, yes, no, test)
+        if not apart and (ends := Ends(self).ask(condition)) is not None:
+            vectors, other = self.fresh("vectors"), self.fresh("not.all")
+            self.f.line(f"br i1 {ends[0]}, label %{self._edge_block(label, yes)}, label %{other}")
+            self.f.label(other)
+            self.f.line(f"br i1 {ends[1]}, label %{self._edge_block(label, no)}, label %{vectors}")
+            self.f.label(vectors)
         bits = self.bits(test)
         ones = self.f.let(f"icmp eq i{self.size} {bits}, -1")
         rest, split = self.fresh("not.all"), self.fresh("split")
