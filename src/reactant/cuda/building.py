@@ -1,7 +1,7 @@
 """What is made of a program's files: a library for its host code, and what its functions and kernels are called.
 
-The library is the driver's (`reactant nvcc -shared`), kept as `reactant run` keeps programs. The types of host functions
-come from the debug information of the host's side, kernels for raising from `reactant.cuda.load`.
+The library is the driver's (`reactant nvcc -shared`), kept as `reactant run` keeps programs. The types of host
+functions come from the debug information of the host's side, kernels for raising from `reactant.cuda.load`.
 """
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from reactant.kernels.ways_in.debug_types import CFunction, DebugTypes
 from reactant.kernels.ways_in.module_source import ModuleSource, SourceKernel
 from reactant.support import folders
 
-LIBRARY = ("-shared", "-Xcompiler", "-fPIC", "-Xcompiler", "-gline-tables-only")
+LIBRARY = ("-shared", "-Xcompiler", "-fPIC", "-Xcompiler", "-gline-tables-only", "-Xlinker", "-u,reactant_record")
+"""The last: also where a program calls nothing of the runtime."""
 SYSTEM = re.compile(r"^/usr/|/ziglang/|/cuda_programs/host/include/|/kernels/headers/")
 
 
@@ -159,14 +160,16 @@ class Built:
 
     # ---- lines ----
 
-    def line_of(self, address: int) -> str:
-        """The source line of an instruction of the host, "" where that is not known."""
-        if address not in self._lines:
-            self._lines[address] = _line_of(self.library, address)
-        return self._lines[address]
+    def line_of(self, address: int, library: Path | None = None) -> str:
+        """The source line of an instruction of the host (of another library than the plain one), "" where that is not
+        known."""
+        key = library or self.library, address
+        if key not in self._lines:
+            self._lines[key] = _line_of(*key)
+        return self._lines[key]
 
     @cached_property
-    def _lines(self) -> dict[int, str]:
+    def _lines(self) -> dict[tuple[Path, int], str]:
         return {}
 
 

@@ -1,4 +1,4 @@
-"""The process in which a program's host code runs: loads the library and does what it is asked. Imports nothing of ours.
+"""The process in which a program's host code runs: loads the library, does what it is asked. Imports nothing of ours.
 
 Started by `process.py` as a script: library, channel, memory, its bytes, first and last byte for this process.
 """

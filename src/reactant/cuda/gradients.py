@@ -6,6 +6,7 @@ function of the arguments (`replay`), which `reactant.grad` differentiates. Its 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from reactant.cuda.rows import RUNS
 from reactant.cuda.tapes import COMPLAINTS, READS_BITS, Tape
 from reactant.cuda.telling import Told
 from reactant.derivatives import value_and_grad
-from reactant.errors import NotDifferentiable
+from reactant.errors import NotDifferentiable, ReactantError
 from reactant.kernels.ways_in.debug_types import CFunction
 
 AGREES = {4: 1e-3, 8: 1e-6}
@@ -27,9 +28,25 @@ AGREES = {4: 1e-3, 8: 1e-6}
 
 
 class Gradient:
-    """The derivative of a host function; call it with the function's arguments.
+    """The derivative of a host function, made by `Program.grad`; call it with the function's arguments.
 
-    Example: see `Program.grad`.
+    Example:
+        >>> from pathlib import Path
+        >>> _ = Path("square.cu").write_text('''
+        ... __global__ void square(double *x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= x[threadIdx.x]; }
+        ... extern "C" double total(const double *x, int n, double factor) {
+        ...     double *on_device, squares[32], sum = 0.0;
+        ...     cudaMalloc(&on_device, n * sizeof(double));
+        ...     cudaMemcpy(on_device, x, n * sizeof(double), cudaMemcpyHostToDevice);
+        ...     square<<<1, 32>>>(on_device, n);
+        ...     cudaMemcpy(squares, on_device, n * sizeof(double), cudaMemcpyDeviceToHost);
+        ...     cudaFree(on_device);
+        ...     for (int i = 0; i < n; ++i) sum += factor * squares[i];
+        ...     return sum;
+        ... }''')
+        >>> slope = reactant.cuda.program("square.cu").grad("total", wrt=("x", "factor"))
+        >>> slope(np.arange(4.0), 4, 0.5)
+        (array([0., 1., 2., 3.]), np.float64(14.0))
     """
 
     def __init__(self, built: Built, function: CFunction, wrt: str | Sequence[str], of: str | None):
@@ -68,17 +85,27 @@ class Gradient:
         return self.value_and_grad(*arguments)[1]
 
     def value_and_grad(self, *arguments: Any) -> tuple[Any, Any]:
-        """(the value, the derivative)."""
+        """The number and its derivative.
+
+        Args:
+            arguments: those of the function, which stay as they are.
+
+        Returns:
+            (the number, the derivative or a tuple of them).
+
+        Raises:
+            NotDifferentiable: as the call of this object.
+        """
         library, lines = self.built.taped()
         process = Process(library, self.built.sources.title)
         try:
-            return self._differentiated(arguments, process, lines)
+            return self._differentiated(arguments, process, library, lines)
         finally:
             process.close()
 
     # ---- one call ----
 
-    def _differentiated(self, given: tuple, process: Process, lines: list[str]) -> tuple[Any, Any]:
+    def _differentiated(self, given: tuple, process: Process, library: Path, lines: list[str]) -> tuple[Any, Any]:
         call = Call(self.function, given, process)
         recorder = Recorder(self.built, process, How("native"), Compiled(), Told())
         recorder.log = []
@@ -89,7 +116,8 @@ class Gradient:
         if not returned:
             raise process.ended(f"'{self.function.name}' ran")
         value, identity, nodes, complaints, runs = answer
-        replay = Replay(self.built, lambda row: self.built.line_of(row.site - process.image), Tape(nodes), ranges)
+        replay = Replay(self.built, lambda row: self.built.line_of(row.site - process.image, library), Tape(nodes),
+                        ranges)
         replay.play(recorder.log)
         self._heed(complaints, lines, replay)
         if self.of is None:
@@ -134,17 +162,12 @@ class Gradient:
             self._functions[key] = value_and_grad(function(), argnums=tuple(range(len(names))))
         try:
             value, slopes = self._functions[key](*inputs, *replay.given)
-        except NotDifferentiable as error:
-            raise self._at_launch(error, replay) from error
-        except Exception as error:
-            from reactant.errors import ReactantError
-            if not isinstance(error, ReactantError):
-                raise
+        except ReactantError as error:
             raise self._at_launch(error, replay) from error
         tolerance = AGREES.get(recorded.dtype.itemsize, 1e-3)
         if not abs(float(value) - float(recorded)) <= tolerance * max(abs(float(recorded)), 1e-30) + tolerance ** 2:
-            raise NotDifferentiable(f"'{self.function.name}' gave {recorded}, and what was recorded of it gives {value}: "
-                                    f"its derivative would not be that of the function.",
+            raise NotDifferentiable(f"'{self.function.name}' gave {recorded}, and what was recorded of it gives "
+                                    f"{value}: its derivative would not be that of the function.",
                                     hint="A kernel reads memory that nothing has written, or depends on the order of "
                                          "its threads.")
         shaped = [self._shaped(k, slope) for k, slope in zip(self.wrt, slopes, strict=True)]
@@ -168,7 +191,8 @@ class Gradient:
             line = lines[int(complaint["line"])]
             if complaint["what"] == READS_BITS:
                 raise NotDifferentiable(f"The host code at {line} reads the bytes of numbers as something else.",
-                                        hint="Copy them as float or double, by assignment or memcpy.")
+                                        hint="Copy them as float or double, by assignment or memcpy; give them to "
+                                             "kernels and functions as arguments of their own, not in a struct.")
             raise NotDifferentiable(f"The host code at {line} gives a number to a function that is not the program's "
                                     f"own, and whose derivative is not known.",
                                     hint="Write that function in one of the program's files.")

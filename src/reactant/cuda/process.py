@@ -67,7 +67,9 @@ class Process:
         self._process = subprocess.Popen(command, pass_fds=(theirs.fileno(), self._file), stdout=output, stderr=errors)
         theirs.close()
         if self._received(1) != b"S":
-            raise self.ended("was loaded")
+            failed = self.ended("it was loaded")
+            self.close()
+            raise failed
         self.base, self.image = struct.unpack("=QQ", self._received(16))
 
     # ---- memory for arguments ----
@@ -95,7 +97,7 @@ class Process:
         self._ask(("call", symbol, result, arguments))
 
     def start_taped(self, call: tuple[str, str, list], leaves: list[tuple], watched: list[tuple[int, int]]) -> None:
-        """As `start_call`, of a library for the tape: `leaves` are what others come from, `watched` pieces of memory."""
+        """As `start_call`, of a library for the tape: `leaves` are what others come from, `watched` parts of memory."""
         self._ask(("taped", call, leaves, watched))
 
     def _ask(self, request: tuple) -> None:
@@ -155,7 +157,8 @@ class Process:
         found = ["", ""]
 
         def read(k: int, stream: Any) -> None:
-            found[k] = stream.read().decode(errors="replace")
+            with stream:
+                found[k] = stream.read().decode(errors="replace")
         threads = [threading.Thread(target=read, args=(k, stream), daemon=True)
                    for k, stream in enumerate((self._process.stdout, self._process.stderr))]
         for thread in threads:

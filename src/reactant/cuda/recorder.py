@@ -1,15 +1,14 @@
 """Does what a program's runtime wrote down: as compiled functions, or by the program's own code.
 
 Launches, copies and fills that come one after another are steps. Those that repeat become a loop of one compiled
-function; others are compiled when they have come often enough to be worth it, and the program's process runs them in the
-meantime, on the bytes that it shares with this one.
+function; others are compiled when they have come often enough to be worth it, and the program's process runs them in
+the meantime, on the bytes that it shares with this one.
 """
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,9 +20,9 @@ from reactant.cuda.building import Built
 from reactant.cuda.memories import Memories
 from reactant.cuda.process import Process
 from reactant.cuda.rows import Allocated, Copied, Filled, Launched, Looked, Released, Row, Runs, SymbolWritten
-from reactant.cuda.sequences import Repeated, Writer, Written
+from reactant.cuda.sequences import Unit, Writer, Written
 from reactant.cuda.steps import LaunchStep, NotRecorded, Reader, Step
-from reactant.cuda.telling import Told
+from reactant.cuda.telling import Place, Told
 from reactant.errors import ReactantError, UnsupportedError, in_one_line
 from reactant.kernels.launch import inspection
 from reactant.kernels.ways_in.module_source import SourceKernel
@@ -67,46 +66,6 @@ class Compiled:
     seen: Counter = field(default_factory=Counter)
 
 
-@dataclass
-class Unit:
-    """What one compiled function does: loops and single steps, and all the steps with their rows."""
-
-    parts: list[Repeated]
-    done: list[tuple[Step, Row]]
-
-    @property
-    def length(self) -> int:
-        return sum(p.period for p in self.parts)
-
-    def distinct(self) -> Iterator[tuple[Step, Row]]:
-        """The steps of one repetition of each part."""
-        at = 0
-        for part in self.parts:
-            yield from self.done[at:at + part.period]
-            at += len(part.steps)
-
-    def split(self) -> Iterator[Unit]:
-        at = 0
-        for part in self.parts:
-            yield Unit([part], self.done[at:at + len(part.steps)])
-            at += len(part.steps)
-
-    def key(self) -> tuple:
-        """Equal for the same steps over other memory with other numbers."""
-        order: dict[int, int] = {}
-
-        def named(a: Any) -> Any:
-            if isinstance(a, tuple):
-                return tuple(named(i) for i in a)
-            return replace(a, base=order.setdefault(a.base, len(order))) if isinstance(a, steps.View) else a
-        found = []
-        for step, _ in self.distinct():
-            plain = sequences.without_floats(step)
-            found.append(replace(plain, arguments=named(plain.arguments)) if isinstance(plain, LaunchStep) else
-                         replace(plain, **{k: named(v) for k, v in vars(plain).items()}))
-        return tuple(found), tuple((p.period, p.count) for p in self.parts)
-
-
 @dataclass(frozen=True)
 class Entry:
     """Something that was done: the row, its step or why it has none, the identities that it came with, and the bytes
@@ -138,7 +97,7 @@ class Recorder:
         """Do what is written down; the host waits."""
         self.memories.host_ran()
         for row in rows.read(queue):
-            self.DO[type(row)](self, row)
+            getattr(self, self.DO[type(row)])(row)
         self.finish()
         self.memories.host_runs()
 
@@ -234,8 +193,10 @@ class Recorder:
     def runs(self, row: Runs) -> None:
         self._runs = row.runs
 
-    DO = {Runs: runs, Allocated: allocated, Released: released, Launched: launched, Copied: copied, Filled: filled,
-          SymbolWritten: symbol, Looked: looked}
+    DO: ClassVar[dict[type, str]] = {
+        Allocated: "allocated", Released: "released", Launched: "launched", Copied: "copied", Filled: "filled",
+        SymbolWritten: "symbol", Looked: "looked", Runs: "runs"}
+    """What is done with each kind of row."""
 
     def noted(self, row: Row, step: Step | str = "") -> None:
         if self.log is None:
@@ -333,7 +294,7 @@ class Recorder:
             found = self.memories.find(view.base)
             assert found is not None
             found.changed_on_device()
-        self.told.compiled(self, unit)
+        self.told.compiled(unit, self.place_of, self.compiled.lowerings)
         return ""
 
     def inputs(self, written: Written) -> list[Any]:
@@ -375,11 +336,14 @@ class Recorder:
         return self.compiled.reasons[plain]
 
     def refused(self, row: Launched | Row, reason: str) -> UnsupportedError:
-        where = self.built.line_of(row.site - self.process.image) if isinstance(row, Launched) else ""
+        where = self.place_of(row).line if isinstance(row, Launched) else ""
         return UnsupportedError(f"The kernel '{self.name_of(row)}', launched at {where or 'a line that is not known'}, "
                                 f"is no tensor program: {reason}",
                                 hint='With lower="auto" the program\'s own code runs it, on the host.',
                                 code="kernel-not-tensors")
+
+    def place_of(self, row: Launched) -> Place:
+        return Place(self.name_of(row), self.built.line_of(row.site - self.process.image), row.grid, row.block)
 
     def name_of(self, row: Row) -> str:
         return self.built.name_of(row.kernel) if isinstance(row, Launched) else "a copy"
@@ -406,7 +370,7 @@ class Recorder:
         self.memories.bring_home()
         self.process.run(row.at)
         self.memories.changed_at_home()
-        self.told.by_host(self, row, reason)
+        self.told.by_host(self.place_of(row), reason)
 
     def at_home(self, memory: Any) -> None:
         if memory is not None:

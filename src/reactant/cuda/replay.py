@@ -72,6 +72,9 @@ class Replay:
 
     def play(self, log: Sequence[Entry]) -> None:
         """All that was done. Raises `NotDifferentiable`."""
+        for entry in log:
+            if isinstance(entry.row, Launched) and not isinstance(entry.step, LaunchStep):
+                raise self.refused(entry.row, str(entry.step))
         self._choose_types(log)
         self._current.clear()
         self._count = 0
@@ -95,6 +98,7 @@ class Replay:
         """Each allocation is an array of what the first launch takes it for; those that are only copied, of the same as
         what they are copied from or to."""
         pairs: list[tuple[int, int]] = []
+        given: list[tuple[int, np.dtype]] = []
         for entry in log:
             row = entry.row
             if isinstance(row, Allocated):
@@ -111,10 +115,21 @@ class Replay:
                     memory.dtype = memory.dtype or view.root
             elif isinstance(row, Copied) and row.host == 0:
                 pairs.append((self._of(row.target), self._of(row.source)))
+            elif isinstance(row, Copied) and entry.runs is not None and len(entry.runs):
+                given.append((self._of(row.target), self._dtype_of(entry.runs[0])))
+        for serial, dtype in given:         # of what no kernel takes
+            self.memories[serial].dtype = self.memories[serial].dtype or dtype
         for one, other in [*pairs, *reversed(pairs)]:
             known = self.memories[one].dtype or self.memories[other].dtype
             self.memories[one].dtype = self.memories[one].dtype or known
             self.memories[other].dtype = self.memories[other].dtype or known
+
+    def _dtype_of(self, run: Any) -> np.dtype:
+        """What a number of the host is, by its identity."""
+        if run["size"] > 1:
+            return np.dtype(f"f{run['size']}")
+        leaves = self.leaves.get(range_of(int(run["identity"])))
+        return np.dtype(np.uint8) if leaves is None else leaves.recorded.dtype
 
     def _serial(self, base: int) -> int:
         if base not in self._current:
@@ -146,8 +161,7 @@ class Replay:
 
     def _launch(self, row: Launched, entry: Entry) -> None:
         step = entry.step
-        if not isinstance(step, LaunchStep):
-            raise self.refused(row, str(step))
+        assert isinstance(step, LaunchStep)
         active = {int(r["offset"]): int(r["identity"]) for r in entry.runs} if entry.runs is not None else {}
 
         def own(argument: Any, offset: int) -> Any:
@@ -260,7 +274,8 @@ class Replay:
         assert memory.dtype is not None
         pattern = row.value.to_bytes(4, "little")[:row.element]
         for at, size in self._boxed(row.target):
-            value = self._given(np.frombuffer(np.resize(np.frombuffer(pattern, np.uint8), size).tobytes(), memory.dtype))
+            content = np.resize(np.frombuffer(pattern, np.uint8), size)
+            value = self._given(np.frombuffer(content.tobytes(), memory.dtype))
             self.lines.append(f"{self._part(memory, start + at - row.target.start, size)} = {value}")
 
     def _look(self, row: Looked, entry: Entry) -> None:

@@ -14,12 +14,13 @@ import hashlib
 import keyword
 import linecache
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from reactant.cuda.rows import Row
 from reactant.cuda.steps import Argument, CopyStep, FillStep, Float, Integer, LaunchStep, Record, Step, Variable, View
 from reactant.kernels.launch.launchable import Configured
 from reactant.kernels.launch.memory import seen
@@ -76,7 +77,7 @@ def without_floats(step: Step) -> Step:
         if isinstance(argument, tuple):
             return tuple(plain(a) for a in argument)
         return replace(argument, bits=b"", identity=0) if isinstance(argument, Float) else argument
-    return replace(step, arguments=plain(step.arguments)) if isinstance(step, LaunchStep) else step
+    return replace(step, arguments=tuple(map(plain, step.arguments))) if isinstance(step, LaunchStep) else step
 
 
 def floats_of(step: Step) -> list[Float]:
@@ -88,6 +89,46 @@ def floats_of(step: Step) -> list[Float]:
         elif isinstance(argument, Float):
             yield argument
     return list(inside(step.arguments)) if isinstance(step, LaunchStep) else []
+
+
+@dataclass
+class Unit:
+    """What one compiled function does: loops and single steps, and all the steps with their rows."""
+
+    parts: list[Repeated]
+    done: list[tuple[Step, Row]]
+
+    @property
+    def length(self) -> int:
+        return sum(p.period for p in self.parts)
+
+    def distinct(self) -> Iterator[tuple[Step, Row]]:
+        """The steps of one repetition of each part."""
+        at = 0
+        for part in self.parts:
+            yield from self.done[at:at + part.period]
+            at += len(part.steps)
+
+    def split(self) -> Iterator[Unit]:
+        at = 0
+        for part in self.parts:
+            yield Unit([part], self.done[at:at + len(part.steps)])
+            at += len(part.steps)
+
+    def key(self) -> tuple:
+        """Equal for the same steps over other memory with other numbers."""
+        order: dict[int, int] = {}
+
+        def named(a: Any) -> Any:
+            if isinstance(a, tuple):
+                return tuple(named(i) for i in a)
+            return replace(a, base=order.setdefault(a.base, len(order))) if isinstance(a, View) else a
+        found = []
+        for step, _ in self.distinct():
+            plain = without_floats(step)
+            found.append(replace(plain, arguments=named(plain.arguments)) if isinstance(plain, LaunchStep) else
+                         replace(plain, **{k: named(v) for k, v in vars(plain).items()}))
+        return tuple(found), tuple((p.period, p.count) for p in self.parts)
 
 
 @dataclass

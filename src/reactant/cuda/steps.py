@@ -4,6 +4,7 @@ The host's addresses become (allocation, offset), the bytes of arguments what th
 """
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,6 +130,8 @@ class Reader:
             raise NotRecorded("its blocks meet at barriers of the grid")
         if mutable := [v for v in kernel.variables if "addrspace(4)" not in v.text]:
             raise NotRecorded(f"it uses the __device__ variable '{mutable[0].name}', which lives in the host's process")
+        if _asserts(kernel):
+            raise NotRecorded("it has assertions, which the program's own code checks")
         if structs := [v for v in kernel.variables if v.dtype.base.kind == "V"]:
             raise NotRecorded(f"its __constant__ variable '{structs[0].name}' holds structs")
         types = kernel.function.parameters
@@ -168,6 +171,20 @@ class Reader:
         if target is not None and target.kind == "pointer":
             raise NotRecorded(f"its argument '{name}' points to pointers")
         return view_of(memory, address - self.base - memory.base, _element(target), name)
+
+
+def _asserts(kernel: SourceKernel) -> bool:
+    """Whether a kernel or what it calls may fail."""
+    module, seen, waiting = kernel.module, set[str](), [kernel.function.symbol]
+    while waiting:
+        body = module.bodies.get(symbol := waiting.pop(), "")
+        if symbol in seen:
+            continue
+        seen.add(symbol)
+        if re.search(r"@(__assert\w*|llvm\.trap|llvm\.ubsantrap|__trap)\b", body):
+            return True
+        waiting += re.findall(r"@([\w.$-]+)", body)
+    return False
 
 
 def _element(target: CType | None) -> np.dtype:

@@ -1,7 +1,7 @@
 """How the numbers of a call's host code come from one another: the tape that `cuda_programs/runtime/tape.cpp` wrote.
 
-A number's identity is 0 (a constant), a leaf (a byte of a range: an argument, or what the device gave the host) or a node
-of the tape, which has up to three numbers that it comes from and the partial derivatives by them.
+A number's identity is 0 (a constant), a leaf (a byte of a range: an argument, or what the device gave the host) or a
+node of the tape, which has up to three numbers that it comes from and the partial derivatives by them.
 """
 from __future__ import annotations
 

@@ -2,19 +2,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from reactant.cuda import sequences
 from reactant.cuda.rows import Copied, Launched
+from reactant.cuda.sequences import Unit, without_floats
+from reactant.cuda.steps import Step
 
-if TYPE_CHECKING:
-    from reactant.cuda.recorder import Recorder, Unit
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the host code that launches a kernel, in one shape."""
+
+    kernel: str
+    line: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
 
 
 @dataclass
 class Site:
-    """A line that launches a kernel, in one shape."""
+    """What became of a place's launches."""
 
     launches: int = 0
     ways: Counter = field(default_factory=Counter)
@@ -24,30 +32,26 @@ class Site:
 class Told:
     """Collects what `explain` says, and modules that are to be looked at."""
 
-    sites: dict[tuple[str, str, str], Site] = field(default_factory=dict)
+    sites: dict[Place, Site] = field(default_factory=dict)
     kernels: dict[str, dict[str, None]] = field(default_factory=dict)
     modules: list[str] = field(default_factory=list)
 
-    def compiled(self, recorder: Recorder, unit: Unit) -> None:
+    def compiled(self, unit: Unit, place_of: Callable[[Launched], Place], lowerings: Mapping[Step, str]) -> None:
         """A unit ran as one compiled function."""
-        how = f"in one compiled function: {_described(recorder, unit)}"
+        how = f"in one compiled function: {_described(unit, place_of)}"
         for step, row in unit.done:
             if isinstance(row, Launched):
-                lowered = recorder.compiled.lowerings.get(sequences.without_floats(step), "")
-                self._add(recorder, row, how, lowered.partition(": ")[2])
+                self._add(place_of(row), how, lowerings.get(without_floats(step), "").partition(": ")[2])
 
-    def by_host(self, recorder: Recorder, row: Launched, reason: str) -> None:
+    def by_host(self, place: Place, reason: str) -> None:
         """The program's own code ran a launch."""
-        self._add(recorder, row, f"by the program's own code: {reason}", "")
+        self._add(place, f"by the program's own code: {reason}", "")
 
-    def _add(self, recorder: Recorder, row: Launched, how: str, lowered: str) -> None:
-        name = recorder.name_of(row)
-        known = self.kernels.setdefault(name, {})
+    def _add(self, place: Place, how: str, lowered: str) -> None:
+        known = self.kernels.setdefault(place.kernel, {})
         if lowered:
             known[lowered] = None
-        where = recorder.built.line_of(row.site - recorder.process.image)
-        shape = f"<<<{_extent(row.grid)}, {_extent(row.block)}>>>"
-        site = self.sites.setdefault((name, where, shape), Site())
+        site = self.sites.setdefault(place, Site())
         site.launches += 1
         site.ways[how] += 1
 
@@ -56,20 +60,20 @@ class Told:
         lines = []
         for name, lowered in self.kernels.items():
             lines.append(f"{name}: {'; '.join(lowered) or 'not raised'}")
-            for (kernel, where, shape), site in self.sites.items():
-                if kernel != name:
+            for place, site in self.sites.items():
+                if place.kernel != name:
                     continue
-                lines.append(f"  {where or 'line unknown'} {shape}: {site.launches} "
-                             f"launch{'es' * (site.launches != 1)}")
+                lines.append(f"  {place.line or 'line unknown'} <<<{_extent(place.grid)}, {_extent(place.block)}>>>: "
+                             f"{site.launches} launch{'es' * (site.launches != 1)}")
                 lines += [f"    {count} {how}" for how, count in site.ways.items()]
         return "\n".join(lines) or "no launches so far"
 
 
-def _described(recorder: Recorder, unit: Unit) -> str:
+def _described(unit: Unit, place_of: Callable[[Launched], Place]) -> str:
     """A unit in words: "50 times (step, step), energy"."""
     words = []
     for part in unit.split():
-        names = [recorder.name_of(row) if isinstance(row, Launched) else "copy" if isinstance(row, Copied) else "memset"
+        names = [place_of(row).kernel if isinstance(row, Launched) else "copy" if isinstance(row, Copied) else "memset"
                  for _, row in part.distinct()]
         repeated = part.parts[0].count > 1
         words.append(f"{part.parts[0].count} times ({', '.join(names)})" if repeated else ", ".join(names))

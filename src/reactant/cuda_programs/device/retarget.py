@@ -36,8 +36,6 @@ class Retargeted:
 
     text: str
     kernels: list[str]
-    exports: set[str]
-    """Functions and variables that other objects may name."""
     shared: dict[str, Variable] = field(default_factory=dict)
     constant: dict[str, Variable] = field(default_factory=dict)
     device: dict[str, Variable] = field(default_factory=dict)
@@ -47,21 +45,16 @@ class Retargeted:
     """The most threads of a block, of kernels that say so (__launch_bounds__)."""
 
 
-PREFIX = "reactant_device__"
-"""What device functions and variables begin with that other objects may name: host code has the same names."""
 _MANAGED = re.compile(rf'^(@{NAME} = )([^\n]*?)(addrspace\(1\) )[^\n]*?(global) ([^\n]*), section "reactant_managed"',
                       re.MULTILINE)
 
 
-def retargeted(text: str, relocatable: bool = False) -> Retargeted:
-    """clang's module for this processor; `relocatable`: other objects may name its functions and variables."""
+def retargeted(text: str) -> Retargeted:
+    """clang's module for this processor."""
     text = _MANAGED.sub(_managed, _plain_types(text))
-    exports: set[str] = set()
     kernels = [m[1].strip('"') for m in _KERNEL.finditer(text)]
     text, launched = launches.named(text, kernels)
-    if relocatable:
-        text, exports = _renamed(text)
-    result = Retargeted("", exports=exports, kernels=kernels, launched=launched)
+    result = Retargeted("", kernels=kernels, launched=launched)
     bounds = {m[1]: m[2] for m in re.finditer(r'^attributes (#\d+) = .*"nvvm.maxntid"="([\d,]+)"', text, re.MULTILINE)}
     for found in re.finditer(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\([^\n]* (#\d+)", text, re.MULTILINE):
         if found[2] in bounds:
@@ -103,26 +96,6 @@ def _managed(found: re.Match) -> str:
         raise UnsupportedError(f"The managed variable {found[1][1:-3]} is static.",
                                hint="Host and device share it by its name: leave `static` out.", code="kernel-code")
     return f"{found[1]}external {found[3]}global {leading(found[5])}"
-
-
-def _renamed(text: str) -> tuple[str, set[str]]:
-    """Names for the linker: of what is defined here for others, and of what others define."""
-    kernels = {m[1] for m in _KERNEL.finditer(text)}
-    defined = {m[1] for m in re.finditer(rf"^define (?!internal|linkonce|weak|private)[^\n@]*@({NAME})\(", text,
-                                         re.MULTILINE)} - kernels
-    declared = {m[1] for m in re.finditer(rf"^declare [^\n@]*@({NAME})\(", text, re.MULTILINE)
-                if m[1].startswith("_Z") and not m[1].startswith(("_Zn", "_Zd"))}
-    variables = {m[1] for m in re.finditer(rf"^@({NAME}) = ([^\n]*?)addrspace\([14]\)", text, re.MULTILINE)
-                 if not re.search(r"\b(internal|private|linkonce\w*|weak\w*|extern_weak)\b", m[2])
-                 and f"@{m[1]} = external addrspace(1) global" not in text}
-    variables = {n for n in variables if not n.startswith("llvm.")}
-    names = defined | declared | variables | {
-        m[1] for m in re.finditer(rf"^@({NAME}) = external [^\n]*addrspace\([14]\) externally_initialized", text,
-                                  re.MULTILINE)}
-    if not names:
-        return text, set()
-    wanted = re.compile("@(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")(?![-\w$.\"])")
-    return wanted.sub(lambda m: f"@{PREFIX}{m[1]}", text), {PREFIX + n for n in defined | variables}
 
 
 def _variable(found: re.Match) -> Variable:

@@ -98,7 +98,8 @@ def _archived(command: Command, tools: Toolchain) -> int:
 
 
 def _device_linked(command: Command, tools: Toolchain) -> int:
-    linking.empty_object(tools, command.output or "a_dlink.o")
+    with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
+        linking.device_link(_link_items(command, tools, Path(folder)), tools, command.output or "a_dlink.o")
     return 0
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reactant.cuda_programs.device import front
-from reactant.cuda_programs.driver import precompiled
+from reactant.cuda_programs.driver import device_linking, precompiled
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
@@ -139,7 +139,7 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
-        on_device = other.submit(_device, unit)
+        on_device = other.submit(_device, unit, device)
         try:
             make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
                       if not unit.command.relocatable else [])
@@ -147,11 +147,10 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
             on_device.exception()       # it says the same, or nothing
             raise
         try:
-            content = on_device.result()
+            on_device.result()
         except clang.CompilationError as error:
             print(error.fact, file=sys.stderr)
             raise CompilationFailed(1) from None
-    device.write_bytes(content)
     return [host, device]
 
 
@@ -215,17 +214,24 @@ def device_options(unit: Unit, libraries: bool = False) -> list[str]:
     return options + ready if ready or not libraries else []
 
 
-def _device(unit: Unit) -> bytes:
+def _device(unit: Unit, target: Path) -> None:
+    """Write the device's object; of relocatable code the one that waits for the device link."""
     command = unit.command
-    from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
+    from reactant.cuda_programs.device.compile import device_code, device_object  # half a second, beside clang's work
 
-    def compiled(options: list[str]) -> bytes:
-        return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
-                             relocatable=command.relocatable, system=unit.tools.system(), check=command.check)
+    def made(options: list[str]) -> str:
+        return device_code(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                           system=unit.tools.system(), check=command.check)
+
+    code = ""
     if options := device_options(unit, libraries=True):
         with contextlib.suppress(clang.CompilationError):       # all of a library was included, and may be the reason
-            return compiled(options)
-    return compiled(device_options(unit))
+            code = made(options)
+    code = code or made(device_options(unit))
+    if command.relocatable:
+        device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
+    else:
+        target.write_bytes(device_object(code, unit.identity, command.check))
 
 
 def say(command: list[str], output: str = "") -> None:

@@ -41,7 +41,7 @@ def image(unit: Unit, names: str = "") -> str:
     Raises:
         CompilationFailed: the compiler's words are on standard error.
     """
-    from reactant.cuda_programs.device.compile import object_of  # half a second: numba's LLVM
+    from reactant.cuda_programs.device.compile import device_object  # half a second: numba's LLVM
 
     expressions = Path(names).read_text().splitlines() if names else []
     with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
@@ -53,7 +53,7 @@ def image(unit: Unit, names: str = "") -> str:
                                         relocatable=unit.command.relocatable, system=unit.tools.system())
             sys.stderr.write(said)
             found = {int(m[1]): m[2].strip('"') for m in _VARIABLE.finditer(text)}
-            content = object_of(_VARIABLE.sub("", text), unit.identity, unit.command.relocatable)
+            content = device_object(_VARIABLE.sub("", text), unit.identity)
         except clang.CompilationError as error:
             print(error.fact, file=sys.stderr)
             raise CompilationFailed(1) from None

@@ -1,9 +1,9 @@
-"""LLVM IR of host code, with calls that note how its floating-point numbers come from one another (`runtime/tape.cpp`).
+"""LLVM IR of host code, with calls that note how its numbers come from one another (`runtime/tape.cpp`).
 
-The IR is clang's without optimisation (-O0): numbers are loaded, computed with, and stored. Each float or double %x gets
-an identity %x's, an i64; operations make new ones, loads and stores take them from and to memory. What could lose an
-identity unseen (bits read as integers, functions of libraries) is noted as a complaint, with its line. The method is
-operator recording as in Griewank and Walther, "Evaluating Derivatives" (2008), chapter 6, on instructions.
+The IR is clang's without optimisation (-O0): numbers are loaded, computed with, and stored. Each float or double gets
+an identity, an i64; operations make new ones, loads and stores take them from and to memory. What could lose one
+unseen (bits read as integers, functions of libraries) is noted as a complaint, with its line. The method is operator
+recording, as in Griewank and Walther, "Evaluating Derivatives" (2008), chapter 6, on instructions.
 """
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ NAME = re.compile(r'%(?:"[^"]*"|[\w.$-]+)')
 ASSIGN = re.compile(r'^  (%(?:"[^"]*"|[\w.$-]+)) = (.*)$')
 LOCATION = re.compile(r"^(!\d+) = (?:distinct )?!DILocation\(line: (\d+)")
 QUALIFIERS = re.compile(r"^(?:volatile |atomic )+")
-ATTRIBUTE = re.compile(r"(?:align \d+|[a-z_]+\([^()]*(?:\([^()]*\))?[^()]*\)|(?!getelementptr|inttoptr|ptrtoint|null|undef|poison|true"
-                       r"|false|zeroinitializer|addrspacecast|bitcast)[a-z_]+) (?=\S)")
+ATTRIBUTE = re.compile(r"(?:align \d+|[a-z_]+\([^()]*(?:\([^()]*\))?[^()]*\)|(?!getelementptr|inttoptr|ptrtoint|null"
+                       r"|undef|poison|true|false|zeroinitializer|addrspacecast|bitcast)[a-z_]+) (?=\S)")
 """What stands between an argument's type and its value."""
 
 
@@ -182,7 +182,9 @@ class _Writer:
 
     def _fneg(self, result: str, operation: str, line: str) -> tuple[list[str], list[str]]:
         found = re.match(r"fneg (?:[a-z]+ )*(float|double) ([^,]+)", operation)
-        return (self._node(result, "negate", found[1], [found[2]]), []) if found else self._other(result, operation, line)
+        if found is None:
+            return self._other(result, operation, line)
+        return self._node(result, "negate", found[1], [found[2]]), []
 
     def _fpext(self, result: str, operation: str, line: str) -> tuple[list[str], list[str]]:
         found = re.match(r"(?:fpext|fptrunc) (?:[a-z]+ )*(float|double) (\S+) to (float|double)", operation)

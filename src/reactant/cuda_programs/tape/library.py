@@ -1,4 +1,4 @@
-"""A program's library whose host code notes where its numbers come from: made for `reactant.cuda`, kept as others are."""
+"""A program's library whose host code notes where its numbers come from, for `reactant.cuda`; kept as others are."""
 from __future__ import annotations
 
 import contextlib
