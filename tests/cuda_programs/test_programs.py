@@ -8,9 +8,7 @@ import pytest
 from tests.cuda_programs import building
 from tests.cuda_programs.building import PROGRAMS
 
-WAITING = {
-    "monte_carlo": "cuRAND's device functions", "spmv": "cuSPARSE", "thrust_pipeline": "Thrust",
-    "several_files": "copies to extern __constant__ variables of other files"}
+WAITING = {"thrust_pipeline": "Thrust", "several_files": "copies to extern __constant__ variables of other files"}
 """What programs wait for that do not build or run yet."""
 
 
