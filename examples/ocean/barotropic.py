@@ -3,7 +3,8 @@
     d(surface)/dt = -div U,   dU/dt = -g H d(surface)/dx + (what the long step added) / dt
 
 Forward-backward steps and their weights: Shchepetkin and McWilliams (Ocean Modelling 9, 2005). Two averages of the
-transports are kept: those of the new time, which correct u and v, and those that moved the surface, which carry tracers.
+transports are kept: those of the new time, which correct u and v, and those that moved the surface, which carry
+tracers.
 """
 from __future__ import annotations
 

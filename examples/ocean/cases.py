@@ -77,7 +77,8 @@ def mode(depth: float, slope: float, count: int = 400) -> tuple[float, np.ndarra
     z = -depth * np.arange(1, count) / count
     step = depth / count
     salinity = 35.0 + slope * (z + depth / 2)
-    n2 = -GRAVITY / REFERENCE_DENSITY * slope * (density(10.0, salinity + 0.01, z) - density(10.0, salinity - 0.01, z)) / 0.02
+    steep = (density(10.0, salinity + 0.01, z) - density(10.0, salinity - 0.01, z)) / 0.02
+    n2 = -GRAVITY / REFERENCE_DENSITY * slope * steep
     weight = 1.0 / np.sqrt(n2)
     values, vectors = eigh_tridiagonal(2.0 / step ** 2 * weight ** 2, -weight[1:] * weight[:-1] / step ** 2,
                                        select="i", select_range=(0, 0))

@@ -148,7 +148,9 @@ class Grid:
         faces: heights of the levels' faces in m, from 0 downwards, one more than levels.
         west, east, south, north: the borders in degrees.
         periodic_x, periodic_y: whether opposite borders are one; else there is a wall.
-        rotation: of the planet, in 1/s; `beta_plane=False` has the Coriolis parameter of the middle latitude everywhere.
+        rotation: of the planet, in 1/s.
+        varying_coriolis: whether rows have the Coriolis parameter of their latitude, or all that of the middle.
+        spherical: whether rows have the width of their latitude, or all that of the middle.
     """
 
     def __init__(self, depth: np.ndarray, faces: np.ndarray, west: float, east: float, south: float, north: float,

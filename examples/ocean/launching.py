@@ -22,7 +22,7 @@ def launch(kernel: Any, extent: tuple[int, ...], *arguments: Any) -> None:
 
 
 @contextlib.contextmanager
-def launched_by(way: Callable[[Any], Any]) -> Iterator[None]:
+def launched_by(way: Callable[[Any], Any] | None) -> Iterator[None]:
     """Within this context every launch is of `way(kernel)`: how a program runs kernel by kernel without a GPU.
 
     >>> with launched_by(one_by_one):

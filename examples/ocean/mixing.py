@@ -2,8 +2,8 @@
 
     de/dt = nu S**2 - kappa N**2 - c_e e**1.5 / l + d/dz (nu de/dz),   nu = c_k l sqrt(e),   kappa = nu / Pr(Ri)
 
-Gaspar, Gregoris and Lefevre (J. Geophys. Res. 95, 1990), with the length of Blanke and Delecluse (J. Phys. Oceanogr. 23,
-1993): sqrt(2 e) / N, no more than the distance to the surface and the bottom. e is not carried by the mean flow.
+Gaspar, Gregoris and Lefevre (J. Geophys. Res. 95, 1990), with the length of Blanke and Delecluse (J. Phys. Oceanogr.
+23, 1993): sqrt(2 e) / N, no more than the distance to the surface and the bottom. e is not carried by the mean flow.
 """
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def feed_turbulence(energy, production, length, dt, damping):
     if i < nx - HALO and j < ny - HALO and k < nz:
         below = production[k + 1, j, i] if k < nz - 1 else 0.0
         made = 0.5 * (production[k, j, i] + below)
-        l = 0.5 * (length[k, j, i] + length[k + 1, j, i]) if k < nz - 1 else length[k, j, i]
+        size = 0.5 * (length[k, j, i] + length[k + 1, j, i]) if k < nz - 1 else length[k, j, i]
         e = energy[k, j, i]
-        damping[k, j, i] = dt * DISSIPATION * math.sqrt(e) / l + max(-made, 0.0) / e
+        damping[k, j, i] = dt * DISSIPATION * math.sqrt(e) / size + max(-made, 0.0) / e
         energy[k, j, i] = e + max(made, 0.0)
 
 

@@ -21,13 +21,13 @@ class Model:
     Args:
         grid: where.
         dt: the time step in s.
-        short_steps: of the free surface in a time step: so many that a wave of speed sqrt(g depth) crosses no cell in one.
+        short_steps: of the free surface in a time step: a wave of speed sqrt(g depth) crosses no cell in one.
         turbulence: whether the closure of `mixing` says how water mixes; else `viscosity` and `diffusivity` do, m2/s.
         drag: the bottom's coefficient.
 
     State, with ghost cells: `u`, `v` in m/s, `temperature` in degrees C, `salinity` in g/kg, `turbulence` (kinetic
-    energy) in m2/s2, `surface` (its height) in m. Forcing, one level: `stress_x`, `stress_y` in N/m2, `heating` in W/m2,
-    `salting` in (g/kg) m/s. All are float64 arrays that may be set with `set`, or in place.
+    energy) in m2/s2, `surface` (its height) in m. Forcing, one level: `stress_x`, `stress_y` in N/m2, `heating` in
+    W/m2, `salting` in (g/kg) m/s. All are float64 arrays that may be set with `set`, or in place.
     """
 
     def __init__(self, grid: Grid, dt: float, short_steps: int = 30, turbulence: bool = True,
@@ -47,7 +47,7 @@ class Model:
         self.stretch_before = np.ones(flat)
         self.turbulence += mixing.LEAST_ENERGY
         self.salinity += 35.0
-        self.started = 0.0
+        self.started = np.zeros(1)
 
     def set(self, **fields: np.ndarray | float) -> None:
         """Set state or forcing inside the domain, without ghost cells.
@@ -107,13 +107,14 @@ def step(model: Model) -> None:
     else:
         viscosity += model.viscosity
         diffusivity += model.diffusivity
-    with_now, with_before = 1.0 + model.started * (0.5 + OFFSET), -model.started * (0.5 + OFFSET)
+    extrapolated = model.started[0] * (0.5 + OFFSET)
+    with_now, with_before = 1.0 + extrapolated, -extrapolated
     accelerate(model, viscosity, with_now, with_before)
     move_water(model)
     carry(model, diffusivity, with_now, with_before)
     if model.closure:
         make_turbulence(model, stratification, shear, length, viscosity, diffusivity)
-    model.started = 1.0
+    model.started[0] = 1.0
 
 
 def mix(model: Model, stratification: np.ndarray, shear: np.ndarray, length: np.ndarray, viscosity: np.ndarray,

@@ -12,6 +12,7 @@ from numba import cuda
 
 from .launching import HALO
 
+
 @cuda.jit
 def diffuse_tracer(tracer, diffusivity, dz, height, stretch, dt, passed):
     """Of what lies at centres; `passed` is scratch."""

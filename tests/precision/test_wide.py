@@ -51,7 +51,7 @@ def test_number_of_operations_of_finite_numbers(name, most):
     assert limbs.operations(module) <= most
 
 
-SPECIAL = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 3e38, 1e-30], np.float32)
+SPECIAL = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 1e37, 1e-30], np.float32)
 
 
 @pytest.mark.parametrize("count", [2, 3])

@@ -154,7 +154,7 @@ def exponential_series(r: Wide, bound: float) -> Wide:
     return wide.ordered_sum(r, Wide([ops.multiply(square.head, 0.5), low]))
 
 
-def _limits(dtype: np.dtype) -> tuple[float, float]:
+def limits(dtype: np.dtype) -> tuple[float, float]:
     """Below the first exp is 0, above the second infinite."""
     largest = LARGEST_EXPONENT[dtype.name]
     low = (error_free.lowest_exponent(dtype) - digits(dtype) - 1) * math.log(2)
@@ -169,11 +169,18 @@ def _inside(x: Wide, low: float, high: float) -> Wide:
 
 def exp(x: Wide) -> Wide:
     """e^x; 0 and infinity where it leaves the range."""
-    low, high = _limits(x.dtype)
+    low, high = limits(x.dtype)
     with wide.finite():
         table, p, k = _reduced_exponential(_inside(x, low, high + 1))
         found = scaled(_plus_product(table, p), k)
     return _with_ends(x, found, low, high)
+
+
+def exp_with_more(x: Wide) -> Wide:
+    """e^x of a number within the range that has a limb more than the result."""
+    count = x.count - 1
+    table, p, k = _reduced_exponential(x.first(count), x.limbs[count])
+    return scaled(_plus_product(table, p), k)
 
 
 def _with_ends(x: Wide, found: Wide, low: float, high: float) -> Wide:
@@ -194,7 +201,7 @@ def _plus_product(table: Wide, p: Wide) -> Wide:
 def expm1(x: Wide) -> Wide:
     """e^x - 1, right relative to itself near 0: 2^k (M + p + M p) + (2^k - 1) with M = T - 1 from a table."""
     dtype = x.dtype
-    low, high = -digits(dtype) * (x.count + 1) * math.log(2), _limits(dtype)[1]
+    low, high = -digits(dtype) * (x.count + 1) * math.log(2), limits(dtype)[1]
     with wide.finite():
         r, steps, unit = _in_steps(_inside(x, low, high + 1))
         whole = ops.convert(steps, integer_like(dtype))
@@ -355,7 +362,7 @@ def power(x: Wide, y: Wide) -> Wide:
     """x^y: e^(y log |x|), with the sign of odd whole powers of negative x; NaN for other powers of those."""
     size = rounding.absolute(x)
     ordinary = ops.and_(ops.and_(ops.is_finite(x.head), ops.compare(x.head, 0.0, "NE")), ops.is_finite(y.head))
-    low, high = _limits(x.dtype)
+    low, high = limits(x.dtype)
     with wide.finite():
         exponent = wide.choose(ordinary, y, y.of(1.0))
         logarithm = log_with_more(wide.choose(ordinary, size, size.of(1.0)))

@@ -78,3 +78,41 @@ def looked_up(index: ir.Value, table: Sequence[Fraction], dtype: np.dtype, count
     return Wide([ops.gather(ops.constant(part, dtype), places, offset_dims=(), collapsed_slice_dims=(0,),
                             start_index_map=(0,), index_vector_dim=len(shape), slice_sizes=(1,))
                  for part in numerals.arrays_of(list(table), dtype, count)])
+
+
+def piecewise(x: Wide, step: Fraction, pieces: Sequence[Sequence[Fraction]], count: int, slack: float = 0.0) -> Wide:
+    """A function by its Taylor series at multiples of a step: pieces[j] are the coefficients at j step, of which the
+    first is the value. x: from 0 to the last piece, of as many limbs as its digits need. slack: bits more.
+
+    The value is f(c) + h q(h) with h = x - c; q has the limbs that it needs next to the larger of f(c) and h q(h).
+    """
+    dtype = x.dtype
+    place = ops.round_nearest_even(ops.multiply(x.head, float(1 / step)))
+    h = wide.renormalised([ops.subtract(x.head, ops.multiply(place, float(step))), *x.limbs[1:]], x.count)
+    index = ops.convert(ops.minimum(ops.maximum(place, 0.0), float(len(pieces) - 1)), np.int32)
+    slope = size_of(step / 2)
+    bits = wanted_bits(dtype, count) + slack
+    degree = max(len(piece) for piece in pieces)
+    needs = []
+    for k in range(1, degree):
+        sizes = [size_of(piece[k]) + (k - 1) * slope - (size_of(piece[1]) if not piece[0] or
+                                                        size_of(piece[1]) + slope > size_of(piece[0])
+                                                        else size_of(piece[0]) - slope)
+                 for piece in pieces if k < len(piece)]
+        needs.append(bits + max(sizes))
+    last = max(k for k, need in enumerate(needs) if need > 0)
+    limbs = [limbs_for(max(needs[k:last + 1]), dtype, count) for k in range(last + 1)]
+
+    def gathered(k: int, limbs_: int) -> Wide:
+        return looked_up(index, tuple(piece[k] if k < len(piece) else Fraction(0) for piece in pieces), dtype, limbs_)
+
+    total = gathered(last + 1, limbs[last])
+    for k in range(last - 1, -1, -1):
+        if limbs[k + 1] == 1:
+            product = Wide([ops.multiply(total.head, h.head)])
+            product = product if limbs[k] == 1 else product.each(rounded)
+        else:
+            product = wide.multiply(total.first(limbs[k + 1]), h.first(limbs[k + 1]))
+        constant = gathered(k + 1, limbs[k])
+        total = Wide([ops.add(constant.head, product.head)]) if limbs[k] == 1 else wide.add(constant, product)
+    return gathered(0, count) + total.first(count) * h.first(count)

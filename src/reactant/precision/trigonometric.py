@@ -128,6 +128,12 @@ def cosine(x: Wide) -> Wide:
     return _sine_of_turned(x, (1,))[0]
 
 
+def sine_and_cosine(x: Wide) -> tuple[Wide, Wide]:
+    """sin x and cos x."""
+    s, c = _sine_of_turned(x, (0, 1))
+    return Wide([ops.select(ops.compare(x.head, 0.0, "EQ"), x.head, s.head), *s.limbs[1:]]), c
+
+
 def tan(x: Wide) -> Wide:
     """sin x / cos x."""
     s, c = _sine_of_turned(x, (0, 1))

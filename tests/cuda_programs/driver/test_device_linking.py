@@ -68,7 +68,8 @@ def test_one_program_of_several_files(files, capfd):
         assert said("./with") == "192 3 1 cudaSuccess\n"
     with pytest.raises(DeviceLinkError, match="variable .*, which no file defines"):
         command.main(["kernel.o", "-o", "alone"])
-    Path("only.cu").write_text("__device__ int lost(int);\n__global__ void k(int *x) { *x = lost(*x); }\nint main() {}\n")
+    Path("only.cu").write_text("__device__ int lost(int);\n__global__ void k(int *x) { *x = lost(*x); }\n"
+                               "int main() {}\n")
     with pytest.raises(DeviceLinkError, match="calls _Z4losti, which no file defines"):
         command.main(["-rdc=true", "only.cu", "-o", "only"])
 

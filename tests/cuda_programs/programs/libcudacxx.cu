@@ -1,5 +1,7 @@
 // libcu++ in device code: atomics of several widths and scopes, and the standard library's types.
+#include <cooperative_groups.h>
 #include <cuda/atomic>
+#include <cuda/barrier>
 #include <cuda/std/array>
 #include <cuda/std/complex>
 #include <cuda/std/limits>
@@ -46,6 +48,45 @@ __global__ void types(float *out) {
     out[threadIdx.x] = sum + z.real() * 100 + some.value_or(1) * 1000 + cuda::std::get<0>(pair) + (cuda::std::numeric_limits<int>::max() > 0);
 }
 
+typedef cuda::barrier<cuda::thread_scope_block> Barrier;
+__global__ void turns(int *x, const int *given, int rounds) {
+    __shared__ Barrier barrier;
+    __shared__ int line[64];
+    const auto block = cooperative_groups::this_thread_block();
+    if (threadIdx.x == 0) init(&barrier, blockDim.x);
+    block.sync();
+    cuda::memcpy_async(block, line, given, cuda::aligned_size_t<16>(sizeof line), barrier);
+    barrier.arrive_and_wait();
+    for (int k = 0; k < rounds; ++k) {
+        const int next = line[(threadIdx.x + 1) % 64];
+        Barrier::arrival_token token = barrier.arrive();
+        const int more = next + 1;                      // between: others still read
+        barrier.wait(cuda::std::move(token));
+        line[threadIdx.x] = more;
+        barrier.arrive_and_wait();
+    }
+    x[threadIdx.x] = line[threadIdx.x];
+}
+__global__ void too_few() {
+    __shared__ Barrier barrier;
+    if (threadIdx.x == 0) init(&barrier, 32);
+    __syncthreads();
+    if (threadIdx.x < 32) barrier.arrive_and_wait();
+}
+
+static void barriers() {
+    int *x, *given;
+    CHECK(cudaMallocManaged(&x, 256) == cudaSuccess && cudaMallocManaged(&given, 256) == cudaSuccess);
+    for (int i = 0; i < 64; ++i) given[i] = 10 * i;
+    turns<<<1, 64>>>(x, given, 5);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    for (int i = 0; i < 64; ++i) SAME(x[i], 10 * ((i + 5) % 64) + 5);
+}
+static void few() {
+    too_few<<<1, 64>>>();
+    CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
+}
+
 static void atomics() {
     Counters *c;
     CHECK(cudaMallocManaged(&c, sizeof *c) == cudaSuccess);
@@ -71,6 +112,6 @@ static void standard() {
 }
 
 int main(int argc, char **argv) {
-    const Subject subjects[] = {{"atomics", atomics}, {"standard", standard}};
-    return run_subjects(subjects, 2, argc, argv);
+    const Subject subjects[] = {{"atomics", atomics}, {"standard", standard}, {"barriers", barriers}, {"few", few}};
+    return run_subjects(subjects, 4, argc, argv);
 }

@@ -61,7 +61,10 @@ def _inlined(text: str, kernels: set[str], kept: set[str]) -> str:
         passes.add_global_dead_code_eliminate_pass()
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
+        passes.add_lower_switch_pass()
         passes.add_unify_function_exit_nodes_pass()
+        passes.add_loop_simplify_pass()
+        passes.add_lcssa_pass()
         passes.add_instruction_namer_pass()
         passes.run(parsed, engine.llvm.create_pass_builder(engine._machine(), llvm.create_pipeline_tuning_options(2)))
         for variable in parsed.global_variables:

@@ -8,6 +8,7 @@ import math
 import re
 from dataclasses import field
 
+from reactant.cuda_programs.device import launches
 from reactant.cuda_programs.device.text import NAME
 from reactant.cuda_programs.device.types import leading
 from reactant.errors import UnsupportedError
@@ -38,6 +39,8 @@ class Retargeted:
     shared: dict[str, Variable] = field(default_factory=dict)
     constant: dict[str, Variable] = field(default_factory=dict)
     device: dict[str, Variable] = field(default_factory=dict)
+    launched: list[str] = field(default_factory=list)
+    """Kernels that kernels launch, of this file or of others."""
     limits: dict[str, int] = field(default_factory=dict)
     """The most threads of a block, of kernels that say so (__launch_bounds__)."""
 
@@ -49,7 +52,9 @@ _MANAGED = re.compile(rf'^(@{NAME} = )([^\n]*?)(addrspace\(1\) )[^\n]*?(global) 
 def retargeted(text: str) -> Retargeted:
     """clang's module for this processor."""
     text = _MANAGED.sub(_managed, _plain_types(text))
-    result = Retargeted("", kernels=[m[1].strip('"') for m in _KERNEL.finditer(text)])
+    kernels = [m[1].strip('"') for m in _KERNEL.finditer(text)]
+    text, launched = launches.named(text, kernels)
+    result = Retargeted("", kernels=kernels, launched=launched)
     bounds = {m[1]: m[2] for m in re.finditer(r'^attributes (#\d+) = .*"nvvm.maxntid"="([\d,]+)"', text, re.MULTILINE)}
     for found in re.finditer(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\([^\n]* (#\d+)", text, re.MULTILINE):
         if found[2] in bounds:
@@ -70,7 +75,8 @@ def retargeted(text: str) -> Retargeted:
 
 def _plain_types(text: str) -> str:
     """The module with names of types that are words: those of templates hold commas and brackets."""
-    names = {m[1]: f"%struct.named.{k}" for k, m in enumerate(re.finditer(r'^(%"[^"\n]+") = type ', text, re.MULTILINE))}
+    found = re.finditer(r'^(%"[^"\n]+") = type ', text, re.MULTILINE)
+    names = {m[1]: f"%struct.named.{k}" for k, m in enumerate(found)}
     return re.sub(r'%"[^"\n]+"', lambda m: names.get(m[0], m[0]), text) if names else text
 
 
@@ -78,8 +84,8 @@ def _with_declarations(text: str) -> str:
     """The module with declarations of what functions for inline assembly call."""
     if f"@{assembly.PREFIX}" not in text:
         return text
-    made = "".join(m[0] for m in re.finditer(rf"^define internal [^\n]*@{re.escape(assembly.PREFIX)}\d+\(.*?^}}\n", text,
-                                             re.MULTILINE | re.DOTALL))
+    functions = rf"^define internal [^\n]*@{re.escape(assembly.PREFIX)}\d+\(.*?^}}\n"
+    made = "".join(m[0] for m in re.finditer(functions, text, re.MULTILINE | re.DOTALL))
     known = {m[1].strip('"') for m in re.finditer(rf"^(?:declare|define) [^\n@]*@({NAME})\(", text, re.MULTILINE)}
     return text + "".join(cleanup.undeclared(made, known))
 

@@ -1,6 +1,7 @@
 """One source to one object: host code by clang, device code by `device/`, at the same time."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -130,7 +131,7 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
         make_host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
-    unit = _in_one_piece(unit, folder)
+    unit = in_one_piece(unit, folder)
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
@@ -149,7 +150,7 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
     return [host, device]
 
 
-def _in_one_piece(unit: Unit, folder: Path) -> Unit:
+def in_one_piece(unit: Unit, folder: Path) -> Unit:
     """The source with launches as clang reads them, where it has others; lines stay what they are."""
     text = unit.source.read_text(errors="surrogateescape")
     joined = with_launches_joined(text)
@@ -172,6 +173,11 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
     command = host_command(unit)
     rest = [*more, *dependencies, "-c", str(unit.file), "-o", str(target)]
     if unit.kind == "cuda" and not dependencies:        # a list of files names those that were read, and not these
+        if ready := _libraries(unit, command):
+            done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
+                                  errors="replace", check=False)
+            if done.returncode == 0:
+                return said(done)           # all of a library was included, and may be what does not compile
         ready = precompiled.flags_for(command)
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
@@ -183,17 +189,41 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
+def _libraries(unit: Unit, command: list[str]) -> list[str]:
+    """What makes a command read the headers of Thrust and CUB that are compiled already; [] where it includes none."""
+    text = unit.file.read_text(errors="replace")
+    header = precompiled.library_header(text)
+    return precompiled.flags_for(command, header, text) if header else []
+
+
+def device_options(unit: Unit, libraries: bool = False) -> list[str]:
+    """clang's options for a source's device code, with headers that are compiled already; `libraries`: with all of
+    Thrust and CUB, and nothing where the source includes none of it."""
+    command = unit.command
+    options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
+    words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                          system=unit.tools.system())
+    if command.check:                       # every access of a header is checked, too
+        return [] if libraries else options
+    words = words[:words.index(os.fspath(unit.file))]
+    ready = _libraries(unit, words) if libraries else precompiled.flags_for(words)
+    return options + ready if ready or not libraries else []
+
+
 def _device(unit: Unit, target: Path) -> None:
     """Write the device's object; of relocatable code the one that waits for the device link."""
     command = unit.command
     from reactant.cuda_programs.device.compile import device_code, device_object  # half a second, beside clang's work
 
-    options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
-    words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
-                          system=unit.tools.system())
-    options += [] if command.check else precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
-    code = device_code(unit.file, options, contract=command.contract, relocatable=command.relocatable,
-                       system=unit.tools.system(), check=command.check)
+    def made(options: list[str]) -> str:
+        return device_code(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                           system=unit.tools.system(), check=command.check)
+
+    code = ""
+    if options := device_options(unit, libraries=True):
+        with contextlib.suppress(clang.CompilationError):       # all of a library was included, and may be the reason
+            code = made(options)
+    code = code or made(device_options(unit))
     if command.relocatable:
         device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
     else:

@@ -9,10 +9,13 @@ import hashlib
 import importlib.util
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import numpy as np
 
 from reactant.cuda_programs.driver import library
 from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, Toolchain
@@ -75,7 +78,7 @@ def archive(tools: Toolchain, name: str) -> Path:
     target = folder / f"lib{name}.a"
     if target.exists():
         return target
-    with library.kept(folder / f"{name}.lock"):
+    with library.kept(folder / "lock"):
         if not target.exists():
             _make(tools, name, target)
     return target
@@ -101,6 +104,36 @@ def openblas() -> Path | None:
     return None
 
 
+def directions(dimensions: int = 20_000) -> bytes | None:
+    """Sobol's direction numbers: 32 of 32 bits for each dimension, of Joe and Kuo's polynomials, which SciPy brings.
+
+    Source: S. Joe, F. Y. Kuo: "Constructing Sobol sequences with better two-dimensional projections", SIAM J. Sci.
+    Comput. 30 (2008), equation 2. None where SciPy is not installed.
+    """
+    spec = importlib.util.find_spec("scipy")
+    file = Path(spec.origin).parent / "stats" / "_sobol_direction_numbers.npz" if spec and spec.origin else None
+    if file is None or not file.exists():
+        return None
+    with np.load(file) as tables:
+        polynomials, first = tables["poly"][:dimensions], tables["vinit"][:dimensions]
+    degree = np.array([int(p).bit_length() - 1 for p in polynomials])
+    numbers = np.zeros((len(polynomials), 32), np.uint32)
+    rows = np.arange(len(polynomials))
+    numbers[0] = [1 << (31 - bit) for bit in range(32)]
+    for bit in range(32):
+        given = (rows > 0) & (bit < degree)
+        numbers[given, bit] = first[given, min(bit, first.shape[1] - 1)] << (31 - bit)
+        made = rows[(rows > 0) & (bit >= degree)]
+        back = degree[made]
+        last = numbers[made, bit - back]
+        sums = last ^ (last >> back.astype(np.uint32))
+        for k in range(1, int(degree.max())):
+            use = (k < back) & (polynomials[made] >> np.maximum(back - k, 0) & 1 == 1)
+            sums[use] ^= numbers[made[use], bit - k]
+        numbers[made, bit] = sums
+    return numbers.tobytes()
+
+
 def _digest() -> str:
     made = hashlib.sha256(repr(FLAGS).encode())
     for folder in (SOURCES, RUNTIME, INCLUDE):
@@ -120,12 +153,23 @@ def _processor() -> str:
 
 
 def _make(tools: Toolchain, name: str, target: Path) -> None:
-    flags = (*FLAGS, f'-DREACTANT_OPENBLAS="{openblas() or ""}"')
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".making-") as made:
-        sources = sorted([*(SOURCES / name).glob("*.cpp"), *(SOURCES / "common").glob("*.cpp")],
-                         key=lambda file: -file.stat().st_size)
+        flags = [*FLAGS, f'-DREACTANT_OPENBLAS="{openblas() or ""}"']
+        if name == "curand" and (table := directions()) is not None:
+            (Path(made) / "directions").write_bytes(table)
+            flags.append(f'-DREACTANT_DIRECTIONS="{made}/directions"')
+        common = target.parent / "common"
+        sources = [*(SOURCES / name).glob("*.cpp"), *([] if common.exists() else (SOURCES / "common").glob("*.cpp"))]
+        sources.sort(key=lambda file: -file.stat().st_size)
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
             objects = list(threads.map(lambda source: library.compiled(tools, source, Path(made), flags), sources))
+        if not common.exists():
+            (Path(made) / "common").mkdir()
+            for source, compiled in zip(sources, objects, strict=True):
+                if source.parent.name == "common":
+                    shutil.copy(compiled, Path(made) / "common")
+            os.rename(Path(made) / "common", common)
+        own = [compiled for source, compiled in zip(sources, objects, strict=True) if source.parent.name == name]
         whole = Path(made) / "whole.a"
-        library.call([*tools.archiver, "rcs", str(whole), *map(str, objects)])
+        library.call([*tools.archiver, "rcs", str(whole), *map(str, [*own, *sorted(common.glob("*.o"))])])
         os.rename(whole, target)

@@ -24,6 +24,8 @@ def link_command(command: Command, tools: Toolchain, items: list[Input], target:
     if tools.name == "machine" and any(option.startswith("-fopenmp") for option in flags):
         flags = [option if not option.startswith("-fopenmp") else "-fopenmp" for option in flags]
     runtime = library.home(tools) / "lib64"
+    # Modules that programs load while they run find the runtime's functions in them.
+    flags += [f"-Wl,--dynamic-list={runtime / library.EXPORTS}"] if tools.name == "machine" else ["-rdynamic"]
     named = libraries.wanted(each.text for each in items if each.kind == "option")
     return [*tools.linker, *flags, "-o", target,
             *(each.text for each in items if not (each.kind == "option" and libraries.is_one(each.text))),

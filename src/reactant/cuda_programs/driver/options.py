@@ -52,7 +52,7 @@ OPTIONS: tuple[Option, ...] = (
     *_rows(False, "mode", "-c --compile : object", "-ptx --ptx : ptx", "-E --preprocess : preprocess",
            "-M --generate-dependencies : depend", "-MM --generate-nonsystem-dependencies : depend-user",
            "-dlink --device-link : device-link", "-lib --lib : archive", "-link --link : link",
-           "-cubin --cubin : ptx", "-fatbin --fatbin : ptx"),
+           "-cubin --cubin : image", "-fatbin --fatbin : image"),
     *_rows(False, "relocatable_object", "-dc --device-c", "-dw --device-w"),
     *_rows(True, "relocatable", "-rdc --relocatable-device-code"),
     *_rows(False, "set_flag", "-shared --shared : shared", "-v --verbose : verbose", "-dryrun --dryrun : dry_run",
@@ -79,7 +79,8 @@ OPTIONS: tuple[Option, ...] = (
     # the host's compiler and the linker
     *_rows(True, "host", "-Xcompiler --compiler-options"),
     *_rows(True, "linker", "-Xlinker --linker-options"),
-    *_rows(True, "set_text", "-ccbin --compiler-bindir : host_compiler"),
+    *_rows(True, "set_text", "-ccbin --compiler-bindir : host_compiler",
+           "--reactant-names : names"),
     *_rows(True, "link_value", "-L --library-path : -L", "-l --library : -l", joined=True),
     # response files and programs that are run
     *_rows(True, "response_file", "-optf --options-file"),
@@ -158,6 +159,8 @@ class Command:
     run: bool = False
     run_arguments: list[str] = field(default_factory=list)
     host_compiler: str = ""
+    names: str = ""
+    """The file of nvrtc's name expressions."""
     language_now: str = ""
 
     @property

@@ -131,6 +131,16 @@ cudaError_t make_copy(const cudaMemcpy3DParms &p, Copy *copy) {
     return cudaSuccess;
 }
 
+cudaError_t submit_fill(const Fill &fill, cudaStream_t stream) {
+    return call([&] {
+        if (cudaError_t error = check(fill)) return error;
+        Node node;
+        node.type = cudaGraphNodeTypeMemset;
+        node.fill = fill;
+        return submit(stream, std::move(node));
+    });
+}
+
 }  // namespace reactant
 
 namespace {
@@ -141,16 +151,6 @@ cudaError_t submit_copy(const Copy &copy, cudaStream_t stream) {
         Node node;
         node.type = cudaGraphNodeTypeMemcpy;
         node.copy = copy;
-        return submit(stream, std::move(node));
-    });
-}
-
-cudaError_t submit_fill(const Fill &fill, cudaStream_t stream) {
-    return call([&] {
-        if (cudaError_t error = check(fill)) return error;
-        Node node;
-        node.type = cudaGraphNodeTypeMemset;
-        node.fill = fill;
         return submit(stream, std::move(node));
     });
 }

@@ -177,14 +177,9 @@ size_t blocks_per_processor(Function &function, int block, size_t shared) {
 
 }  // namespace reactant
 
-namespace {
-
-cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
-                          bool cooperative, const void *caller) {
-    const void *site = site_of_popped ? site_of_popped : caller;       // <<<>>> calls by a function of its own
-    site_of_popped = nullptr;
+namespace reactant {
+cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream) {
     return call([&]() -> cudaError_t {
-        Launch launch{function_of(stub), grid, block, shared, cooperative, site};
         if (cudaError_t error = check(launch)) return error;
         bool capturing = false;
         if (cudaError_t error = ready(stream, &capturing)) return error;
@@ -198,6 +193,16 @@ cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **argume
         node.keep_arguments(arguments);
         return submit(stream, std::move(node));
     });
+}
+}  // namespace reactant
+
+namespace {
+
+cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
+                          bool cooperative, const void *caller) {
+    const void *site = site_of_popped ? site_of_popped : caller;       // <<<>>> calls by a function of its own
+    site_of_popped = nullptr;
+    return launch(Launch{function_of(stub), grid, block, shared, cooperative, site}, arguments, stream);
 }
 
 }  // namespace
@@ -327,14 +332,6 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void 
         if (*bytes > most) *bytes = most;
         return cudaSuccess;
     });
-}
-
-int reactant_device_launch(const char *name, const uint32_t grid[3], const uint32_t block[3], void *const *arguments,
-                           uint64_t shared) {
-    Launch launch{function_named(name), dim3{grid[0], grid[1], grid[2]}, dim3{block[0], block[1], block[2]}, shared,
-                  false};
-    cudaError_t error = check(launch);
-    return error != cudaSuccess ? error : run(launch, arguments);
 }
 
 // All calls of the launch arrive; a failing one (an assertion, a trap) lets the others go on, and they end as well.

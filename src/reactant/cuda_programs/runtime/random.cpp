@@ -64,12 +64,22 @@ Matrix times(const Matrix &a, const Matrix &b, uint64_t m) {
     return c;
 }
 
-Matrix power(Matrix a, uint64_t count, int doublings, uint64_t m) {
-    for (; doublings; --doublings) a = times(a, a, m);
-    Matrix found{1, 0, 0, 0, 1, 0, 0, 0, 1};
-    for (; count; count >>= 1, a = times(a, a, m))
-        if (count & 1) found = times(found, a, m);
-    return found;
+constexpr int MATRICES = 127 + 64;
+struct Doublings { Matrix one[MATRICES], other[MATRICES]; };
+
+// The maps of 2^k steps.
+const Doublings &doublings() {
+    static const std::unique_ptr<const Doublings> made = [] {
+        auto all = std::make_unique<Doublings>();
+        all->one[0] = {0, 1, 0, 0, 0, 1, M1 - 810728, 1403580, 0};
+        all->other[0] = {0, 1, 0, 0, 0, 1, M2 - 1370589, 0, 527612};
+        for (int k = 1; k < MATRICES; ++k) {
+            all->one[k] = times(all->one[k - 1], all->one[k - 1], M1);
+            all->other[k] = times(all->other[k - 1], all->other[k - 1], M2);
+        }
+        return all;
+    }();
+    return *made;
 }
 
 void skip(uint32_t *state, const Matrix &a, uint64_t m) {
@@ -104,11 +114,11 @@ void reactant_xorwow_begin(unsigned long long seed, unsigned long long sequence,
 
 // kind: 0 steps, 1 subsequences of 2^76, 2 sequences of 2^127.
 void reactant_mrg32k3a_skip(unsigned long long count, int kind, unsigned int *both) {
-    const Matrix one{0, 1, 0, 0, 0, 1, M1 - 810728, 1403580, 0}, other{0, 1, 0, 0, 0, 1, M2 - 1370589, 0, 527612};
-    const int doublings = kind == 0 ? 0 : kind == 1 ? 76 : 127;
-    if (!count) return;
-    skip(both, power(one, count, doublings, M1), M1);
-    skip(both + 3, power(other, count, doublings, M2), M2);
+    for (const int first = kind == 0 ? 0 : kind == 1 ? 76 : 127; count; count &= count - 1) {
+        const int k = first + __builtin_ctzll(count);
+        skip(both, doublings().one[k], M1);
+        skip(both + 3, doublings().other[k], M2);
+    }
 }
 
 void reactant_mrg32k3a_begin(unsigned long long seed, unsigned long long sequence, unsigned long long offset,

@@ -66,6 +66,7 @@ cudaError_t check(const Copy &copy);
 cudaError_t check(const Fill &fill);
 void run(const Copy &copy);
 void run(const Fill &fill);
+cudaError_t submit_fill(const Fill &fill, cudaStream_t stream);     // as an API function
 cudaError_t make_copy(const cudaMemcpy3DParms &parameters, Copy *copy);
 
 // ---- arrays ----
@@ -83,8 +84,12 @@ struct Function {
 Function *function_of(const void *stub);        // nullptr: no such kernel in the program
 const ReactantKernel *kernel_of(Function &function);
 Function *function_named(const char *kernel);
+Function *function_of_row(const ReactantKernel *kernel);      // of a kernel that device code launches
 const ReactantSymbol *symbol_of(const void *shadow);
 bool symbol_at(const void *address, ReactantSymbol *found);
+// Modules that constructors of this thread register while `listed` is set are written there, too.
+void list_modules(std::vector<const ReactantModule *> *listed);
+void forget(const ReactantModule *module);
 
 // ---- launches ----
 
@@ -94,6 +99,7 @@ struct Launch {
 };
 cudaError_t check(const Launch &launch);
 cudaError_t run(const Launch &launch, void *const *arguments);
+cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream);      // as an API function
 size_t blocks_per_processor(Function &function, int block, size_t shared);
 // The blocks of a launch on this thread, with what it fails of caught.
 void run_blocks(const ReactantLaunch *launch, void *const *arguments, uint64_t first, uint64_t last);

@@ -181,7 +181,7 @@ def _evidence(function: FunctionType, look: bool = True, given: Sequence[Any] = 
         if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names) \
                 and not _chooses(function, code):
             return JAX, []                     # import jax.numpy as jnp, in its body
-        if "at" in code.co_names and _updates(code):
+        if not asked and "at" in code.co_names and _updates(code):
             return JAX, []
         for name, value in _loaded(function, code):
             if isinstance(value, ModuleType):

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.precision import entries, exponential, hyperbolic, rounding, trigonometric, wide
+from reactant.precision import complexes, entries, error_functions, exponential, hyperbolic, rounding, trigonometric, wide
 from reactant.precision.conversion import RULES, Conversion, declare
 from reactant.precision.values import Value, WideComplex
 from reactant.precision.wide import Wide
@@ -78,5 +78,18 @@ offer({
     "chlo.asinh": hyperbolic.asinh, "chlo.acosh": hyperbolic.acosh, "chlo.atanh": hyperbolic.atanh,
     "stablehlo.sine": trigonometric.sine, "stablehlo.cosine": trigonometric.cosine, "stablehlo.tan": trigonometric.tan,
     "stablehlo.atan2": trigonometric.atan2, "chlo.atan": trigonometric.atan, "chlo.asin": trigonometric.asin,
-    "chlo.acos": trigonometric.acos,
+    "chlo.acos": trigonometric.acos, "chlo.erf": error_functions.erf, "chlo.erfc": error_functions.erfc,
+    "chlo.erf_inv": error_functions.erf_inv,
+})
+
+
+offer({}, {
+    "stablehlo.add": complexes.add, "stablehlo.subtract": complexes.subtract, "stablehlo.multiply": complexes.multiply,
+    "stablehlo.divide": complexes.divide, "stablehlo.negate": complexes.negate, "chlo.conj": complexes.conj,
+    "stablehlo.abs": complexes.absolute, "stablehlo.exponential": complexes.exp, "stablehlo.log": complexes.log,
+    "stablehlo.sqrt": complexes.sqrt, "stablehlo.rsqrt": complexes.rsqrt, "stablehlo.power": complexes.power,
+    "stablehlo.sine": complexes.sine, "stablehlo.cosine": complexes.cosine, "stablehlo.tan": complexes.tan,
+    "stablehlo.tanh": complexes.tanh, "stablehlo.sign": complexes.sign,
+    "stablehlo.exponential_minus_one": complexes.expm1, "stablehlo.log_plus_one": complexes.log1p,
+    "stablehlo.is_finite": complexes.is_finite, "chlo.square": lambda x: complexes.multiply(x, x),
 })

@@ -120,10 +120,10 @@ template <class State> REACTANT_RANDOM double curand_normal_double(State *state)
 }
 // Quasirandom numbers are turned into normal ones each by itself.
 REACTANT_RANDOM float curand_normal(curandStateSobol32_t *state) {
-    return -1.4142135623730951f * (float)erfcinv(2.0 * reactant_uniform_double(curand(state)));
+    return (float)(-1.4142135623730951 * erfcinv(2.0 * reactant_uniform(curand(state))));
 }
 REACTANT_RANDOM double curand_normal_double(curandStateSobol32_t *state) {
-    return -1.4142135623730951 * erfcinv(2.0 * reactant_uniform_double(curand(state)));
+    return -1.4142135623730951 * erfcinv(curand(state) * 0x1p-31 + 0x1p-32);
 }
 
 // ---- lognormal ----

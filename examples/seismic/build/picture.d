@@ -1,2 +1,0 @@
-build/picture.o: src/picture.cpp include/picture.h
-include/picture.h:
