@@ -32,7 +32,7 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
          "bisect": "diagnosis.bisection", "without_limbs": "precision.left_alone",
          "export": "exchange", "load": "exchange",
-         **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
+         **dict.fromkeys(("c", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
                           "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"),
                          "derivatives")}
@@ -49,8 +49,8 @@ __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "Compile
 
 
 def __getattr__(name: str) -> object:
-    if name == "cache":
-        return importlib.import_module("reactant.cache")
+    if name in ("cache", "cuda"):
+        return importlib.import_module(f"reactant.{name}")
     if name == "load_ipython_extension":        # %load_ext reactant; IPython is loaded by nothing else
         return importlib.import_module("reactant.notebooks").load_ipython_extension
     if name not in _LATE:

@@ -9,8 +9,7 @@ from tests.cuda_programs import building
 from tests.cuda_programs.building import PROGRAMS
 
 WAITING = {
-    "monte_carlo": "cuRAND's device functions", "spmv": "cuSPARSE", "sgemm": "cuBLAS", "thrust_pipeline": "Thrust",
-    "several_files": "copies to extern __constant__ variables of other files"}
+    "monte_carlo": "cuRAND's device functions", "spmv": "cuSPARSE"}
 """What programs wait for that do not build or run yet."""
 
 
@@ -44,7 +43,6 @@ def test_openmp_version(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason=WAITING["several_files"], strict=True)
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_makefile(tmp_path):
     """The project of several files by its own Makefile, which knows nothing of this compiler."""

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace reactant { bool fail(const ReactantLaunch *launch, int error); }
@@ -134,10 +135,15 @@ void *reactant_scratch(uint64_t bytes) {
 
 void *reactant_device_malloc(uint64_t bytes) {
     if (bytes == 0 || bytes > memory_bytes()) return nullptr;
+    void *memory = nullptr;
+    if (checked_program) return allocate(&memory, bytes, Kind::device) == cudaSuccess ? memory : nullptr;
     return aligned_alloc(16, (bytes + 15) & ~(uint64_t)15);
 }
 
-void reactant_device_free(void *memory) { free(memory); }
+void reactant_device_free(void *memory) {
+    if (checked_program) release(memory, false);
+    else free(memory);
+}
 
 int64_t reactant_device_clock(void) { return (int64_t)nanoseconds(); }
 uint64_t reactant_device_nanoseconds(void) {

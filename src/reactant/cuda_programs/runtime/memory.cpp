@@ -8,6 +8,7 @@
 #include <map>
 #include <shared_mutex>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace {
@@ -17,6 +18,7 @@ using reactant::Kind;
 
 constexpr size_t large = (size_t)1 << 20;       // mapped from here on: whole pages, huge ones where the system has them
 constexpr size_t huge_page = (size_t)2 << 20;
+constexpr size_t gap = 4096;                    // behind small allocations of checked programs
 constexpr size_t kept_at_most = (size_t)1 << 30;
 
 struct Kept { void *memory; size_t bytes; };
@@ -82,14 +84,17 @@ cudaError_t allocate(void **memory, size_t bytes, Kind kind, unsigned flags) {
         explain("%zu bytes were asked for, %zu are in use, the device has %zu", bytes, t.used, memory_bytes());
         return cudaErrorMemoryAllocation;
     }
-    size_t size = bytes >= large ? (bytes + 4095) & ~(size_t)4095 : 0;
-    void *found = size ? mapped(size) : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
+    size_t size = bytes >= large && !recorder ? (bytes + 4095) & ~(size_t)4095 : 0;
+    size_t whole = ((bytes + 255) & ~(size_t)255) + (checked_program ? gap : 0);
+    void *found = recorder ? recorder->allocate(bytes, kind) : size ? mapped(size) : aligned_alloc(256, whole);
     if (!found) return cudaErrorMemoryAllocation;
     t.rows[(uintptr_t)found] = Allocation{(uintptr_t)found, bytes, kind, flags, size};
     t.used += bytes;
     *memory = found;
     return cudaSuccess;
 }
+
+std::atomic<uint64_t> releases{0};
 
 cudaError_t release(void *memory, bool of_host) {
     if (!memory) return cudaSuccess;
@@ -102,9 +107,10 @@ cudaError_t release(void *memory, bool of_host) {
     }
     Allocation allocation = row->second;
     t.rows.erase(row);
+    ++releases;
     t.used -= allocation.bytes;
     if (allocation.mapped) unmapped(memory, allocation.mapped);
-    else free(memory);
+    else if (!recorder || !recorder->release(memory)) free(memory);
     return cudaSuccess;
 }
 

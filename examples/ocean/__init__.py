@@ -1,0 +1,1 @@
+"""An ocean model in Numba-CUDA kernels, its adjoint, and a film: see README.md."""
