@@ -196,7 +196,9 @@ class Lowered:
 
     def _may_be_native(self, platform: str) -> bool:
         """Whether parts may become native code, where the program runs."""
-        return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu")
+        # what makes native code would write the many uses of each limb out one by one
+        return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu") \
+            and self.options.floats is None
 
     def _straight(self, module: ir.Module, read: tuple[int, ...] | None,
                   laid: tuple[Orders, Orders] = ({}, {})) -> Straight | None:

@@ -1,7 +1,7 @@
 """Complex numbers of two wide ones each.
 
-Products and quotients are the plain formulas; parts that cancel are summed with their errors, so that each part is right
-relative to the size of the number. Functions go by those of the parts.
+Products and quotients are the plain formulas; parts that cancel are right relative to
+the size of the number. Functions go by those of the parts.
 """
 from __future__ import annotations
 

@@ -60,6 +60,7 @@ class Conversion:
         self.source, self.limb, self.count = format_
         self.complex = Complexes.get(self.source)
         self.values: dict[ir.Value, Value] = {}
+        self._depth: dict[ir.Value, int] = {}
 
     def run(self) -> None:
         """Make every function anew."""
@@ -180,7 +181,22 @@ class Conversion:
             raise self.refusal(op, f"'{op.name}' has no form for them")
         found = rule(self, op, *operands)
         results = list(found) if isinstance(found, (list, tuple)) else [found]
+        if op.name in ops.ELEMENTWISE:
+            results = [self._cut(op, operands, each) for each in results]
         self.values.update(zip(op.results, results, strict=True))
+
+    def _cut(self, op: ir.Operation, operands: Sequence[Value], found: Value) -> Value:
+        """A result, behind a barrier where much has been computed since the last one: XLA makes one kernel for each
+        limb of a result, which computes all that is before it again, and again for each use of it."""
+        if isinstance(found, ir.Value) or not found.shape:
+            return found
+        depth = max((self._depth.get(v.limbs[0], 0) for v in operands if not isinstance(v, ir.Value)), default=0) \
+            + _WEIGHT.get(op.name.split(".")[1], DEEP)
+        if depth >= DEEP:
+            limbs = iter(ops.optimization_barrier(*found.limbs))
+            found, depth = found.each(lambda _: next(limbs)), 0
+        self._depth[found.limbs[0]] = depth
+        return found
 
     def concerns(self, op: ir.Operation) -> bool:
         """Whether an operation, or one inside it, has values that become limbs."""
@@ -257,6 +273,13 @@ class _Elementwise(Conversion):
         made = ops.create(op.name, results=types, operands=[self.values[o] for o in op.operands],
                           attributes=attributes)
         self.values.update(zip(op.results, made.results, strict=True))
+
+
+DEEP = 6
+"""Sums and products, one after the other, that become one kernel."""
+_WEIGHT = {**dict.fromkeys(("negate", "abs", "compare", "select", "complex", "real", "imag", "is_finite", "sign"), 0),
+           **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum", "convert", "floor", "ceil"), 1),
+           "divide": 3, "sqrt": 3}
 
 
 def _names_of(op: ir.Operation) -> list[str]:

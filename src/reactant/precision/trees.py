@@ -17,8 +17,8 @@ Number = TypeVar("Number", Wide, WideComplex)
 
 def reduced(x: Number, combine: Callable[[Number, Number], Number]) -> Number:
     """What remains of the first dimension, which has at least one element."""
-    rest = x.shape[1:]
-    count = x.shape[0]
+    rest: tuple[int, ...] = x.shape[1:]
+    count: int = x.shape[0]
     while count > 1:
         ways = min(BRANCHES, count)
         block, over = divmod(count, ways)
@@ -39,7 +39,7 @@ def total(x: Wide) -> Wide:
 
 
 def _part(x: Number, start: int, stop: int) -> Number:
-    rest = x.shape[1:]
+    rest: tuple[int, ...] = x.shape[1:]
     return x.each(lambda limb: ops.slice(limb, (start, *[0] * len(rest)), (stop, *rest)))
 
 

@@ -80,6 +80,8 @@ def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
 def reduce_precision(c: Conversion, op: ir.Operation, x: Wide) -> Value:
     """Rounding to a format of fewer digits than a limb has."""
     exponent, mantissa = (attr.decode(op.attributes[name]) for name in ("exponent_bits", "mantissa_bits"))
+    if mantissa >= digits(c.source) - 1 and exponent >= entries.EXPONENT_BITS[c.source.name]:
+        return x
     if mantissa + 2 > digits(c.limb):
         raise c.refusal(op, f"reduce_precision to {mantissa} digits is not what limbs are rounded to")
     return Wide([ops.reduce_precision(entries.rounded_to_odd(x), exponent, mantissa)]).first(c.count)

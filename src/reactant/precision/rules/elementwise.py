@@ -8,7 +8,16 @@ from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
 from reactant.ir import ops
-from reactant.precision import complexes, entries, error_functions, exponential, hyperbolic, rounding, trigonometric, wide
+from reactant.precision import (
+    complexes,
+    entries,
+    error_functions,
+    exponential,
+    hyperbolic,
+    rounding,
+    trigonometric,
+    wide,
+)
 from reactant.precision.conversion import RULES, Conversion, declare
 from reactant.precision.values import Value, WideComplex
 from reactant.precision.wide import Wide

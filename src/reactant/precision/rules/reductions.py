@@ -154,7 +154,7 @@ def _tree(c: Conversion, op: ir.Operation, x: Value, init: Value) -> Value:
     start = init.each(lambda limb: ops.broadcast_in_dim(limb, rest, ()))
     if not count or not size(rest):
         return start
-    gathered = x.each(lambda limb: ops.reshape(ops.transpose(limb, (*removed, *kept)), (count, *rest)))
+    gathered: Any = x.each(lambda limb: ops.reshape(ops.transpose(limb, (*removed, *kept)), (count, *rest)))
 
     def combine(a: Any, b: Any) -> Any:
         return c.combined(op.regions[0], a, b)[0]
