@@ -41,7 +41,7 @@ def image(unit: Unit, names: str = "") -> str:
     Raises:
         CompilationFailed: the compiler's words are on standard error.
     """
-    from reactant.cuda_programs.device.compile import device_object  # half a second: numba's LLVM
+    from reactant.cuda_programs.device.compile import device_object  # half a second
 
     expressions = Path(names).read_text().splitlines() if names else []
     with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
