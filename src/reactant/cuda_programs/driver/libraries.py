@@ -22,7 +22,8 @@ from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, Toolchain
 
 SOURCES = RUNTIME / "libraries"
 """A folder a library, and `common`, which is part of each."""
-FLAGS = (*(flag for flag in library.FLAGS if flag != "-g1"), "-march=native", "-fno-math-errno", f"-I{SOURCES}")
+FLAGS = (*(flag for flag in library.FLAGS if flag != "-g1"), "-march=native", "-fno-math-errno", "-fcx-fortran-rules",
+         f"-I{SOURCES}")
 NAMES = {"cublas": "cuBLAS", "cufft": "cuFFT", "curand": "cuRAND", "cusparse": "cuSPARSE", "cusolver": "cuSOLVER",
          "nccl": "NCCL"}
 """What -l says -> what the library is called."""
