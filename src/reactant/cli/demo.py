@@ -12,15 +12,18 @@ HELP = "compile unmodified NumPy code, compare it with the plain run, draw a pic
 _DEMOS = {
     "tv": "scikit-image's total-variation denoiser on a photograph (default)",
     "heat": "examples/heat.py: a stencil updated in place for 10,000 steps",
+    "ocean": "examples/ocean: an ocean model in Numba-CUDA kernels, as a film (takes minutes)",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", choices=_DEMOS, default="tv",
                         help="; ".join(f"{name}: {what}" for name, what in _DEMOS.items()))
-    parser.add_argument("--output", type=Path, help="the PNG to write (default: denoised.png or heat.png here)")
+    parser.add_argument("--output", type=Path,
+                        help="the picture or film to write (default: denoised.png, heat.png or ocean.gif here)")
     parser.add_argument("--repeats", type=int, default=7, help="runs of each kind that are timed (default 7)")
-    parser.add_argument("--size", type=int, help="edge of the image or plate, for a quick look")
+    parser.add_argument("--size", type=int,
+                        help="edge of the image or plate, or length of the channel, for a quick look")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,9 +35,9 @@ def run(options: argparse.Namespace) -> int:
         demo = importlib.import_module(f"reactant.demos.{options.name}")
         from PIL import Image
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("skimage", "PIL"):
+        if error.name is None or error.name.partition(".")[0] not in ("skimage", "PIL", "numba"):
             raise
-        raise UsageError(f"the demo needs {error.name}: pip install scikit-image pillow") from None
+        raise UsageError(f"the demo needs {error.name}: pip install scikit-image pillow numba-cuda") from None
     if options.size is not None and options.size < demo.SMALLEST:
         raise UsageError(f"--size must be at least {demo.SMALLEST}, not {options.size}")
     output = options.output or demo.OUTPUT

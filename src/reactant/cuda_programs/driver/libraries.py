@@ -1,7 +1,7 @@
 """cuBLAS and its like: archives that are compiled when a program is first linked with them.
 
-BLAS and LAPACK are OpenBLAS's, which SciPy's wheel brings: programs load it when they make a handle, from the place where
-it was when the archive was compiled, or where REACTANT_OPENBLAS says.
+BLAS and LAPACK are OpenBLAS's, which SciPy's wheel brings: programs load it when they make a handle, from the place
+where it was when the archive was compiled, or where REACTANT_OPENBLAS says.
 """
 from __future__ import annotations
 

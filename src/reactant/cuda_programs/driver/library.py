@@ -26,6 +26,8 @@ from reactant.support.folders import home as user_folder
 FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
          "-ffunction-sections", f"-I{RUNTIME}", f"-I{INCLUDE}")
 ARCHIVES = ("libcudart_static.a", "libcudart.a")
+EXPORTS = "reactant.exports"
+"""Which of a program's functions modules see that it loads (a list for the linker)."""
 EMPTY = ("libcudadevrt.a", "libcuda.a", "libnvrtc.a")
 
 
@@ -77,7 +79,7 @@ def home(tools: Toolchain) -> Path:
 
 @contextlib.contextmanager
 def kept(lock: Path) -> Iterator[None]:
-    """What is done within is done by one process at a time, and writes beside the lock. Raises `RuntimeLibraryError`."""
+    """What is within is done by one process at a time, and writes beside the lock. Raises `RuntimeLibraryError`."""
     try:
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(lock, "w") as file:
@@ -95,10 +97,13 @@ def _make(tools: Toolchain, folder: Path) -> None:
             (whole / name).mkdir(parents=True)
         sources = sorted(RUNTIME.glob("*.cpp"), key=lambda file: -file.stat().st_size)
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            objects = list(threads.map(lambda source: compiled(tools, source, whole / "objects", FLAGS), sources))
+            nvcc = str(folder / "bin" / "nvcc").replace("\\", "\\\\").replace('"', '\\"')
+            flags = (*FLAGS, f'-DREACTANT_NVCC="{nvcc}"')           # what nvrtc calls
+            objects = list(threads.map(lambda source: compiled(tools, source, whole / "objects", flags), sources))
         call([*tools.archiver, "rcs", str(whole / "lib64" / ARCHIVES[0]), *map(str, objects)])
         for name in ARCHIVES[1:]:
             (whole / "lib64" / name).symlink_to(ARCHIVES[0])
+        (whole / "lib64" / EXPORTS).write_text("{ reactant_*; };\n")
         for name in EMPTY:
             (whole / "lib64" / name).write_bytes(b"!<arch>\n")
         shutil.rmtree(whole / "objects")

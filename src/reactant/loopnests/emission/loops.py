@@ -222,7 +222,7 @@ class Loops:
         if root.kind == "update":
             return linear(index, target.shape) + target.start
         here = self.index_of(root, index)
-        return self.e.place(here, root.shape)
+        return self.e.place(here, root.node.shape if root.kind == "map" else root.shape)
 
     # ---- loops
 
