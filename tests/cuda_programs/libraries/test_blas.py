@@ -300,7 +300,8 @@ def test_factors_in_batches(of):
     of.check("inverse", expected, 3e4)
     found = of.got[f"{of.dtype.str[1:]},without_pivots"][40:50]
     a = of.matrix(2, 5, 5, 5)[1]
-    np.testing.assert_allclose(a.T @ found.reshape(2, 5).T, of.matrix(2, 5, 2, 5, 40)[1], atol=2e4 * np.finfo(of.dtype).eps)
+    close = 2e4 * np.finfo(of.dtype).eps
+    np.testing.assert_allclose(a.T @ found.reshape(2, 5).T, of.matrix(2, 5, 2, 5, 40)[1], atol=close)
 
 
 def test_half_precision_and_integers(got):

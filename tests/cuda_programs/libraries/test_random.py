@@ -10,9 +10,8 @@ from reactant.cuda_programs.driver import command, libraries
 HERE = Path(__file__).parent
 KNOWN = np.load(HERE / "curand_numbers.npz")
 SAMPLES = 96
-EXACT = {"philox": [*range(11), 16, 17, 18, *range(32, 36), 38, 39], "xorwow": [*range(11), 16, 17, 18, *range(32, 36), 38, 39],
-         "mrg32k3a": [*range(11), 16, 17, 18, *range(32, 36), 38, 39],
-         "philox_four": [*range(8), 16, 17, *range(22, 30), 38, 39]}
+EACH = [*range(11), 16, 17, 18, *range(32, 36), 38, 39]
+EXACT = {"philox": EACH, "xorwow": EACH, "mrg32k3a": EACH, "philox_four": [*range(8), 16, 17, *range(22, 30), 38, 39]}
 """Of what a thread draws, what has no logarithm in it: bits, uniform numbers, small Poisson ones, bits after jumps."""
 
 
@@ -84,7 +83,7 @@ def test_bits_of_philox_and_xorwow(tmp_path):
 
 
 def test_direction_numbers():
-    """Gray-code order: numbers of the first dimension are bits of the index turned round, those of others as recorded."""
+    """In Gray-code order, they make the points that were recorded."""
     vectors = np.frombuffer(libraries.directions(3), np.uint32).reshape(3, 32)
     points = np.zeros((3, 3), np.uint32)
     for k in range(1, 3):

@@ -23,7 +23,7 @@ from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.narrow import Sum
 from reactant.cuda_programs.device.single import Single
 from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Region, Spread
-from reactant.cuda_programs.device.steps import EXCHANGE, PLACES
+from reactant.cuda_programs.device.steps import EXCHANGE
 from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, quoted, result_of, uses_of
 from reactant.cuda_programs.device.types import leading, result_type
 from reactant.cuda_programs.device.wide import Wide

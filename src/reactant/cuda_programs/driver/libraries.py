@@ -1,7 +1,7 @@
 """cuBLAS and its like: archives that are compiled when a program is first linked with them.
 
-BLAS and LAPACK are OpenBLAS's, which SciPy's wheel brings: programs load it when they make a handle, from the place where
-it was when the archive was compiled, or where REACTANT_OPENBLAS says.
+BLAS and LAPACK are OpenBLAS's, which SciPy's wheel brings: programs load it when they make a handle, from the place
+where it was when the archive was compiled, or where REACTANT_OPENBLAS says.
 """
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, Toolchain
 
 SOURCES = RUNTIME / "libraries"
 """A folder a library, and `common`, which is part of each."""
-FLAGS = (*(flag for flag in library.FLAGS if flag != "-g1"), "-march=native", "-fno-math-errno", f"-I{SOURCES}")
+FLAGS = (*(flag for flag in library.FLAGS if flag != "-g1"), "-march=native", "-fno-math-errno", "-fcx-fortran-rules",
+         f"-I{SOURCES}")
 NAMES = {"cublas": "cuBLAS", "cufft": "cuFFT", "curand": "cuRAND", "cusparse": "cuSPARSE", "cusolver": "cuSOLVER",
          "nccl": "NCCL"}
 """What -l says -> what the library is called."""

@@ -79,7 +79,7 @@ def home(tools: Toolchain) -> Path:
 
 @contextlib.contextmanager
 def kept(lock: Path) -> Iterator[None]:
-    """What is done within is done by one process at a time, and writes beside the lock. Raises `RuntimeLibraryError`."""
+    """What is within is done by one process at a time, and writes beside the lock. Raises `RuntimeLibraryError`."""
     try:
         lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with open(lock, "w") as file:

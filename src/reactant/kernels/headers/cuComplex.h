@@ -1,5 +1,8 @@
 // CUDA's complex numbers: pairs of floats.
 #pragma once
+#ifdef __REACTANT_PROGRAM__
+#include_next <cuComplex.h>         // of whole programs, for both sides
+#else
 #include "reactant_names_aside.h"
 
 #define __RT_COMPLEX(C, T, V, S)                                                                               \
@@ -20,3 +23,4 @@ __RT_COMPLEX(cuDoubleComplex, double, double2, )
 typedef cuFloatComplex cuComplex;
 __RT_BOTH cuComplex make_cuComplex(float x, float y) { return make_float2(x, y); }
 #include "reactant_names_back.h"
+#endif

@@ -2,7 +2,7 @@
 #ifndef _CUFFT_H_
 #define _CUFFT_H_
 #include "library_types.h"
-#include "cuComplex.h"
+#include <cuComplex.h>
 
 #define CUFFT_VER_MAJOR 11
 #define CUFFT_VER_MINOR 2

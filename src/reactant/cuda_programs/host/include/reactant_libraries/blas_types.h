@@ -2,7 +2,7 @@
 #ifndef REACTANT_BLAS_TYPES_H
 #define REACTANT_BLAS_TYPES_H
 #include "library_types.h"
-#include "cuComplex.h"
+#include <cuComplex.h>
 
 #define CUBLAS_VER_MAJOR 12
 #define CUBLAS_VER_MINOR 4

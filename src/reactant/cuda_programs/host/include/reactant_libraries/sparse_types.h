@@ -3,7 +3,7 @@
 #define REACTANT_SPARSE_TYPES_H
 #include <stdint.h>
 #include "library_types.h"
-#include "cuComplex.h"
+#include <cuComplex.h>
 
 #define CUSPARSE_VER_MAJOR 12
 #define CUSPARSE_VER_MINOR 3
