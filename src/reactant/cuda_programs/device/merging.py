@@ -8,7 +8,7 @@ from reactant.cuda_programs.device.text import NAME
 from reactant.errors import ReactantError
 from reactant.native import engine
 
-_EXTERNAL = re.compile(rf"^@({NAME}) = external [^\n]*\baddrspace\([14]\) (?!global [^\n]*section \"reactant_managed\")",
+_EXTERNAL = re.compile(rf'^@({NAME}) = external [^\n]*\baddrspace\([14]\) (?!global [^\n]*section "reactant_managed")',
                        re.MULTILINE)
 
 

@@ -34,7 +34,7 @@ def link_command(command: Command, tools: Toolchain, items: list[Input], target:
 
 
 def link(command: Command, tools: Toolchain, items: list[Input], target: str) -> None:
-    """Link, device code that waits for it first. Raises `CompilationFailed`; the linker's words are on standard error."""
+    """Link, device code that waits for it first. Raises `CompilationFailed`: the linker has said why."""
     with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
         device = Path(folder) / "linked.o"
         if codes := device_linking.codes_in(items, tools, Path(folder)):
