@@ -1,1 +1,1 @@
-"""An ocean model in Numba-CUDA kernels, its adjoint, and a film: see README.md."""
+"""An ocean model in Numba-CUDA kernels, and a film of it: see README.md."""

@@ -13,7 +13,8 @@ if __name__ == "__main__":
     parser.add_argument("--output", type=Path, default=Path("ocean.gif"), help="the film to write")
     parser.add_argument("--size", type=int, help="cells along the channel")
     parser.add_argument("--days", type=float, default=40.0, help="of the film")
-    parser.add_argument("--adjoint-steps", type=int, default=72, help="that the map looks back over; 0 for no map")
+    parser.add_argument("--adjoint-steps", type=int, default=0,
+                        help="of the heat transport whose sensitivities are mapped below (compiles for very long)")
     options = parser.parse_args()
     console = Console()
     size = {} if options.size is None else {"size": options.size}

@@ -1,4 +1,4 @@
-"""The film: eddies grow out of a front in a channel, and what the heat that crosses its middle depends on."""
+"""The film: eddies grow out of a front in a channel; below, if asked for, what the heat transport depends on."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -38,7 +38,7 @@ def rossby_number(model: Model) -> np.ndarray:
 
 
 def make(output: Path, console: Console, size: int = 64, days: float = 40.0, frames: int = 40,
-         adjoint_steps: int = 72, scale: int = 4) -> None:
+         adjoint_steps: int = 0, scale: int = 8) -> None:
     """Run the channel, write the film (GIF) and its last frame (PNG), below them a map of what the heat transport
     depends on.
 

@@ -63,6 +63,7 @@ def test_heat_is_a_loop_whatever_its_length(tmp_path):
     (["--output", "picture.foo"], "cannot write 'picture.foo': not the name of a picture, such as denoised.png"),
     (["--output", "."], "not the name of a picture"),
     (["heat", "--size", "2"], "--size must be at least 3, not 2"),
+    (["ocean", "--size", "8"], "--size must be at least 16, not 8"),
 ])
 def test_mistakes(capsys, arguments, message):
     assert main(["demo", *arguments]) == 2
@@ -86,3 +87,10 @@ def test_missing_package(monkeypatch, capsys, package):
     monkeypatch.setitem(sys.modules, package, None)
     assert main(["demo"]) == 2
     assert f"the demo needs {package}" in capsys.readouterr().err
+
+
+def test_the_ocean_is_found():
+    pytest.importorskip("numba.cuda")
+    from reactant.demos import ocean
+
+    assert "kernels" in ocean.package().__doc__

@@ -23,8 +23,8 @@ def test_bad_programs(tmp_path):
 
 
 def test_command_lines(tmp_path):
-    given = sources([HERE / "heat.cu"], "-O1 -lm", {"N": 3, "DEBUG": None}, tmp_path)
-    assert given.words == ["-DN=3", "-DDEBUG", f"-I{tmp_path}", "-O1", "-lm", str(HERE / "heat.cu")]
+    given = sources([HERE / "heat.cu"], "-lm -O1", {"N": 3, "DEBUG": None}, tmp_path)
+    assert given.words == ["-DN=3", "-DDEBUG", f"-I{tmp_path}", "-O1", str(HERE / "heat.cu"), "-lm"]
     assert "-O3" not in given.command and "-O3" in sources(HERE / "heat.cu", (), ["A"], ()).command
 
 

@@ -51,12 +51,12 @@ def test_other_targets(heat):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lower", ["auto", "native"])
-@pytest.mark.parametrize("name", [n for n in building.PROGRAMS
-                                  if n not in ("monte_carlo", "spmv", "sgemm", "thrust_pipeline")])
+@pytest.mark.parametrize("name", building.PROGRAMS)
 def test_whole_programs(name, lower):
-    """All that compile say what their OpenMP versions say: python -m pytest tests/cuda/test_programs.py -m slow"""
+    """All say what their OpenMP versions say: python -m pytest tests/cuda/test_programs.py -m slow"""
     program = building.PROGRAMS[name]
-    called = reactant.cuda.program(program.sources(False), options=["-O3", "-std=c++17", *program.options], lower=lower)
+    options = ["-O3", "-std=c++17", *program.options, *program.libraries]
+    called = reactant.cuda.program(program.sources(False), options=options, lower=lower)
     done = called.main(*program.test, "--check", capture=True)
     assert done.returncode == 0 and "WRONG" not in done.stdout, done.stdout + done.stderr
     results = {w[1]: float(w[2]) for w in map(str.split, done.stdout.splitlines()) if w[:1] == ["result"]}

@@ -47,3 +47,34 @@ def test_managed_memory_and_what_is_not_raised(tmp_path):
     assert "20 times (fill)" in told and "said" in told and "lives in the host's process" in told
     with pytest.raises(reactant.UnsupportedError, match=r"The kernel 'said', launched at turns.cu:15"):
         reactant.cuda.program(tmp_path / "turns.cu", lower="tensor").main(capture=True)
+
+
+TOUCHES = r"""
+__global__ void add(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += 1; }
+extern "C" float touched(int n) {
+    float *x, last[3];
+    cudaMalloc(&x, n * sizeof(float));
+    cudaMemset(x, 0, n * sizeof(float));
+    for (int k = 0; k < 20; ++k) add<<<1, 512>>>(x, n);
+    float sum = x[0] + x[n - 1];
+    x[1] = 100;
+    for (int k = 0; k < 20; ++k) add<<<1, 512>>>(x, n);
+    cudaDeviceSynchronize();
+    sum += x[1] * 1000;
+    for (int k = 0; k < 20; ++k) add<<<1, 512>>>(x, n);
+    x[2] = 7;
+    cudaMemcpy(last, x, sizeof last, cudaMemcpyDeviceToHost);
+    cudaFree(x);
+    return sum + last[0] * 1e4f + last[2] * 1e6f;
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lower", ["tensor", "native"])
+def test_libraries_of_the_host_work_on_the_memory_of_the_device(lower, tmp_path):
+    """Thrust and cuBLAS do, and see what launches before them wrote, and launches behind them what they wrote."""
+    (tmp_path / "touched.cu").write_text(TOUCHES)
+    program = reactant.cuda.program(tmp_path / "touched.cu", lower=lower)
+    assert program.touched(500) == 40 + 120_000 + 60e4 + 7e6
+    program.close()

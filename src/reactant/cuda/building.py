@@ -56,8 +56,9 @@ class Sources:
     @property
     def words(self) -> list[str]:
         """Without what is asked of the driver for the library."""
-        return [*self.defines, *(f"-I{folder}" for folder in self.include), *self.options,
-                *map(str, self.files)]
+        libraries = [o for o in self.options if o.startswith("-l")]
+        return [*self.defines, *(f"-I{folder}" for folder in self.include),
+                *(o for o in self.options if o not in libraries), *map(str, self.files), *libraries]
 
 
 def sources(files: Any, options: Sequence[str], defines: Any, include: Any) -> Sources:

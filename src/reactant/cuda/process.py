@@ -104,14 +104,13 @@ class Process:
         content = pickle.dumps(request)
         self._send(struct.pack("=Q", len(content)) + content)
 
-    def serve(self, flush: Callable[[memoryview], None]) -> tuple[bool, Any]:
+    def serve(self, flush: Callable[[memoryview], bool]) -> tuple[bool, Any]:
         """Do what the program asks for until its function returns or it ends: (True, result), or (False, None)."""
         while True:
             what = self._received(1)
             if what == b"F":
                 size, = struct.unpack("=Q", self._received(8))
-                flush(memoryview(self._mapped)[:size])
-                self._command(0, 0)
+                self._command(0, int(flush(memoryview(self._mapped)[:size])))
             elif what == b"R":
                 size, = struct.unpack("=Q", self._received(8))
                 return True, pickle.loads(self._received(size))

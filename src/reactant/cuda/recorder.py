@@ -19,7 +19,7 @@ from reactant.cuda import rows, sequences, steps
 from reactant.cuda.building import Built
 from reactant.cuda.memories import Memories
 from reactant.cuda.process import Process
-from reactant.cuda.rows import Allocated, Copied, Filled, Launched, Looked, Released, Row, Runs, SymbolWritten
+from reactant.cuda.rows import Allocated, Copied, Filled, Launched, Looked, Released, Row, Runs, SymbolWritten, Touched
 from reactant.cuda.sequences import Unit, Writer, Written
 from reactant.cuda.steps import LaunchStep, NotRecorded, Reader, Step
 from reactant.cuda.telling import Place, Told
@@ -93,13 +93,14 @@ class Recorder:
 
     # ---- rows ----
 
-    def flush(self, queue: memoryview) -> None:
-        """Do what is written down; the host waits."""
+    def flush(self, queue: memoryview) -> bool:
+        """Do what is written down; the host waits. Whether there is content that the shared bytes have not."""
         self.memories.host_ran()
         for row in rows.read(queue):
             getattr(self, self.DO[type(row)])(row)
         self.finish()
         self.memories.host_runs()
+        return any(memory.array is not None and memory.kind == rows.DEVICE for memory in self.memories)
 
     def allocated(self, row: Allocated) -> None:
         self.memories.add(row.base, row.bytes, row.kind)
@@ -190,12 +191,18 @@ class Recorder:
             memory.bring_home(self.memories.shared)
         self.noted(row)
 
+    def touched(self, row: Touched) -> None:
+        self.noted(row)
+        self.finish()
+        self.memories.bring_home()
+        self.memories.changed_at_home()
+
     def runs(self, row: Runs) -> None:
         self._runs = row.runs
 
     DO: ClassVar[dict[type, str]] = {
         Allocated: "allocated", Released: "released", Launched: "launched", Copied: "copied", Filled: "filled",
-        SymbolWritten: "symbol", Looked: "looked", Runs: "runs"}
+        SymbolWritten: "symbol", Looked: "looked", Runs: "runs", Touched: "touched"}
     """What is done with each kind of row."""
 
     def noted(self, row: Row, step: Step | str = "") -> None:

@@ -24,7 +24,7 @@ import numpy as np
 from reactant.cuda import rows, sequences
 from reactant.cuda.building import Built
 from reactant.cuda.recorder import Entry
-from reactant.cuda.rows import Allocated, Box, Copied, Filled, Launched, Looked, SymbolWritten
+from reactant.cuda.rows import Allocated, Box, Copied, Filled, Launched, Looked, SymbolWritten, Touched
 from reactant.cuda.sequences import Writer
 from reactant.cuda.steps import Float, LaunchStep, Record, Step, View
 from reactant.cuda.tapes import Tape, Terms, byte_of, range_of
@@ -92,6 +92,9 @@ class Replay:
                 self._look(row, entry)
             elif isinstance(row, SymbolWritten):
                 self._symbol(row, entry)
+            elif isinstance(row, Touched):
+                raise NotDifferentiable("The host, or a library that it calls, works on the device's memory itself.",
+                                        hint="Write that as a kernel, or differentiate what is before and behind it.")
         self._flush()
 
     def _choose_types(self, log: Sequence[Entry]) -> None:

@@ -119,7 +119,12 @@ class Runs:
     runs: np.ndarray
 
 
-Row = Allocated | Released | Launched | Copied | Filled | SymbolWritten | Looked | Runs
+@dataclass(frozen=True)
+class Touched:
+    """The host, or a library of its, works on the device's memory itself."""
+
+
+Row = Allocated | Released | Launched | Copied | Filled | SymbolWritten | Looked | Runs | Touched
 BEGIN = struct.Struct("=II")
 
 
@@ -181,4 +186,9 @@ def _runs(content: memoryview, at: int) -> Row:
     return Runs(np.frombuffer(content, RUNS, count, BEGIN.size + 8).copy())
 
 
-READERS = {1: _allocated, 2: _released, 3: _launched, 4: _copied, 5: _filled, 6: _symbol, 7: _looked, 8: _runs}
+def _touched(content: memoryview, at: int) -> Row:
+    return Touched()
+
+
+READERS = {1: _allocated, 2: _released, 3: _launched, 4: _copied, 5: _filled, 6: _symbol, 7: _looked, 8: _runs,
+           9: _touched}

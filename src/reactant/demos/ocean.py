@@ -1,4 +1,4 @@
-"""A user's own package, examples/ocean: an ocean model in Numba-CUDA kernels, its film and its adjoint."""
+"""A user's own package, examples/ocean: an ocean model in Numba-CUDA kernels, and a film of it."""
 from __future__ import annotations
 
 import importlib
@@ -32,7 +32,7 @@ def package() -> ModuleType:
 
 
 def run(output: Path, console: Console, repeats: int = 1, size: int = 64) -> None:
-    """Run a baroclinic channel, show its progress, write the film and the map of sensitivities.
+    """Run a baroclinic channel, show its progress, write the film.
 
     repeats: nothing is timed here."""
     package()

@@ -285,6 +285,7 @@ class Vectors(Wide):
     # -- instructions of a block
 
     def body(self, label: str) -> None:
+        self.often = self.spread.depth(label, self.spread.headers) > 0
         gone = self._everywhere
         lines = self.function.blocks[label]
         if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):

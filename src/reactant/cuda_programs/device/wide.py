@@ -28,6 +28,10 @@ _NAMES = re.compile(r"(?<![\w.$%-])%(?:\"[^\"]*\"|[-\w$.]+)")
 _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|dbg)")
 
 
+AHEAD = 4
+"""Groups of threads whose data are fetched beforehand."""
+
+
 def plain(kind: str) -> str:
     """A type that may be an element of vectors."""
     if not _SCALAR.fullmatch(kind):
@@ -55,6 +59,7 @@ class Wide:
         self.mask = ""                      # of active threads, <W x i1>; "": all
         self._loops = 0
         self._nowhere = ""
+        self.often = False                  # in a loop
         self.beside = False                 # whether blocks are run one by one, each with memory of its own
 
     # -- to be given by who knows where values are
@@ -183,6 +188,10 @@ class Wide:
     def _next_block(self, first: str, pointer: str, size: int) -> None:
         """The block beside this one will most likely access what lies beside: rows of tiles are too short for
         processors to see it coming."""
+        if self.often and not self.beside and not self.in_shared(pointer):
+            # many rows at a time, more than processors follow: each is a little further next time
+            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD * self.size * size}")
+            self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
         if self.beside and not self.in_shared(pointer):
             distance = self.f.let("zext i32 %r.ntid.x to i64")
             distance = self.f.let(f"mul nuw nsw i64 {distance}, {2 * size}")
@@ -220,9 +229,8 @@ class Wide:
             if not self.mask:
                 self._next_block(first, pointer, size)
                 return self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
-            if size >= 4 or size * self.size <= 0:
-                return self.f.let(f"call {wide} @llvm.masked.load.v{self.size}{suffix(kind)}.p0(ptr align {align} {first}, "
-                                  f"<{self.size} x i1> {self.mask}, {wide} poison)")
+            if size >= 4:
+                return self._masked_load(kind, first, align, self.mask, "poison")
         if step == -size and not self.mask:
             first = self.element(self.vec("ptr", pointer), "ptr", self.size - 1)
             made = self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
@@ -246,53 +254,94 @@ class Wide:
             made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
         return made
 
-    def _consecutive(self, index: tuple[str, str]) -> tuple[str, str, str]:
-        """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for both answers, and one for
-        what comes after."""
+    def _consecutive(self, index: tuple[str, str], whole: bool) -> tuple[list[str], str]:
+        """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for yes, for "in two parts"
+        (unless elements are too small for masks, `whole`), for no, and of what comes after; and the threads of the
+        first part."""
         kind, name = index
-        value = self.vec(kind, name)
-        first = self.splat(kind, self.element(value, kind, 0))
+        value, top = self.vec(kind, name), self.size - 1
         lanes = ", ".join(f"{kind} {k}" for k in range(self.size))
-        wanted = self.f.let(f"add {self.of(kind)} {first}, <{lanes}>")
-        same = self.bits(self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}"))
+        wanted = self.f.let(f"add {self.of(kind)} {self.splat(kind, self.element(value, kind, 0))}, <{lanes}>")
+        same = self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}")
         self._loops += 1
-        labels = f"row.{self._loops}", f"scattered.{self._loops}", f"access.{self._loops}"
-        self.f.line(f"br i1 {self.f.let(f'icmp eq i{self.size} {same}, -1')}, label %{labels[0]}, label %{labels[1]}")
-        return labels
+        labels = [f"{what}.{self._loops}" for what in ("row", "parts", "scattered", "access", "not.row")]
+        yes = self.f.let(f"icmp eq i{self.size} {self.bits(same)}, -1")
+        self.f.line(f"br i1 {yes}, label %{labels[0]}, label %{labels[2] if whole else labels[4]}")
+        if not whole:
+            self.f.label(labels[4])
+            lanes = ", ".join(f"{kind} {k - top}" for k in range(self.size))
+            wanted = self.f.let(f"add {self.of(kind)} {self.splat(kind, self.element(value, kind, top))}, <{lanes}>")
+            other = self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}")
+            either = self.bits(self.f.let(f"or <{self.size} x i1> {same}, {other}"))
+            yes = self.f.let(f"icmp eq i{self.size} {either}, -1")
+            self.f.line(f"br i1 {yes}, label %{labels[1]}, label %{labels[2]}")
+        return labels[:4], same
+
+    def _parts_of(self, pointer: str, size: int, first_part: str) -> list[tuple[str, str]]:
+        """(address, threads) of the two parts of an access."""
+        rest = self.f.let(f"xor <{self.size} x i1> {first_part}, splat (i1 true)")
+        last = self.element(self.vec("ptr", pointer), "ptr", self.size - 1)
+        start = self.f.let(f"getelementptr i8, ptr {last}, i64 {-(self.size - 1) * size}")
+        parts = [(self._first(pointer), first_part), (start, rest)]
+        if not self.mask:
+            return parts
+        return [(at, self.f.let(f"and <{self.size} x i1> {self.mask}, {who}")) for at, who in parts]
+
+    def _masked_load(self, kind: str, at: str, align: str, mask: str, other: str) -> str:
+        wide = self.of(kind)
+        return self.f.let(f"call {wide} @llvm.masked.load.v{self.size}{suffix(kind)}.p0(ptr align {align} {at}, "
+                          f"<{self.size} x i1> {mask}, {wide} {other})")
+
+    def _masked_store(self, kind: str, at: str, align: str, mask: str, given: str) -> None:
+        self.f.line(f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({self.of(kind)} {given}, "
+                    f"ptr align {align} {at}, <{self.size} x i1> {mask})")
 
     def _perhaps_load(self, index: tuple[str, str], pointer: str, kind: str, align: str) -> str:
-        wide, place = self.of(kind), self.array(kind)
+        wide, place, size = self.of(kind), self.array(kind), self.layout.size(kind)
         self.vec("ptr", pointer)
-        row, scattered, after = self._consecutive(index)
+        (row, parts, scattered, after), first_part = self._consecutive(index, size < 4)
         known = self.known()
+
+        def keep(made: str) -> None:
+            self.f.line(f"store {wide} {made}, ptr {place}, align 64")
+            self.f.line(f"br label %{after}")
+            self.know(known)
         self.f.label(row)
         first = self._first(pointer)
-        made = self.f.let(f"load {wide}, ptr {first}, align {align}" if not self.mask else
-                          f"call {wide} @llvm.masked.load.v{self.size}{suffix(kind)}.p0(ptr align {align} {first}, "
-                          f"<{self.size} x i1> {self.mask}, {wide} poison)")
-        self.f.line(f"store {wide} {made}, ptr {place}, align 64")
-        self.f.line(f"br label %{after}")
+        keep(self._masked_load(kind, first, align, self.mask, "poison") if self.mask else
+             self.f.let(f"load {wide}, ptr {first}, align {align}"))
+        if size >= 4:
+            self.f.label(parts)
+            made = "zeroinitializer"
+            for at, who in self._parts_of(pointer, size, first_part):
+                got = self._masked_load(kind, at, align, who, "zeroinitializer")
+                made = self.f.let(f"select <{self.size} x i1> {who}, {wide} {got}, {wide} {made}")
+            keep(made)
         self.f.label(scattered)
-        self.know(known)
-        made = self._gathered(pointer, kind, align)
-        self.f.line(f"store {wide} {made}, ptr {place}, align 64")
-        self.f.line(f"br label %{after}")
+        keep(self._gathered(pointer, kind, align))
         self.f.label(after)
-        self.know(known)
         return self.f.let(f"load {wide}, ptr {place}, align 64")
 
     def _perhaps_store(self, index: tuple[str, str], pointer: str, kind: str, align: str, given: str) -> None:
+        size = self.layout.size(kind)
         self.vec("ptr", pointer)
-        row, scattered, after = self._consecutive(index)
+        (row, parts, scattered, after), first_part = self._consecutive(index, size < 4)
         known = self.known()
         self.f.label(row)
         first = self._first(pointer)
-        self.f.line(f"store {self.of(kind)} {given}, ptr {first}, align {align}" if not self.mask else
-                    f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({self.of(kind)} {given}, "
-                    f"ptr align {align} {first}, <{self.size} x i1> {self.mask})")
+        if self.mask:
+            self._masked_store(kind, first, align, self.mask, given)
+        else:
+            self.f.line(f"store {self.of(kind)} {given}, ptr {first}, align {align}")
         self.f.line(f"br label %{after}")
-        self.f.label(scattered)
         self.know(known)
+        if size >= 4:
+            self.f.label(parts)
+            for at, who in self._parts_of(pointer, size, first_part):
+                self._masked_store(kind, at, align, who, given)
+            self.f.line(f"br label %{after}")
+            self.know(known)
+        self.f.label(scattered)
         self._scattered(pointer, kind, align, given)
         self.f.line(f"br label %{after}")
         self.f.label(after)
@@ -361,8 +410,7 @@ class Wide:
             self._next_block(first, pointer, size)
             self.f.line(f"store {wide} {given}, ptr {first}, align {align}{notes}")
         elif step == size and size >= 4:
-            self.f.line(f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({wide} {given}, "
-                        f"ptr align {align} {self._first(pointer)}, <{self.size} x i1> {self.mask})")
+            self._masked_store(kind, self._first(pointer), align, self.mask, given)
         elif step is None and (size >= 4 or not self.mask) and (index := self.index_of(pointer, size)) is not None:
             self._perhaps_store(index, pointer, kind, align, given)
         else:

@@ -32,6 +32,10 @@ DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|
                     r"|static|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
 """Options of the host's compiler that the device's side is not given."""
 
+_LIBRARY_MISSING = re.compile(r"fatal error: '(thrust|cub|cuda|nv)/[^']*' file not found")
+ADVICE = ('reactant nvcc: Thrust, CUB and libcu++ come with pip install "reactant-py[cuda]" (nvidia-cuda-cccl-cu12 '
+          "12.9)\n")
+
 
 class CompilationFailed(Exception):
     """The compiler has said why on standard error; `status` is the exit status."""
@@ -238,6 +242,8 @@ def say(command: list[str], output: str = "") -> None:
 def said(done: subprocess.CompletedProcess, output: str = "") -> None:
     """Hand on what a compiler or linker said. Raises `CompilationFailed`."""
     words = NOISE.sub("", done.stderr)
+    if _LIBRARY_MISSING.search(words) and not device_libraries():
+        words += ADVICE
     if words:
         sys.stderr.write(words)
     if output:

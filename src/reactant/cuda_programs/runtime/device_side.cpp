@@ -37,6 +37,7 @@ constexpr size_t first_chunk = (size_t)1 << 18;
 uint64_t heap_limit = (uint64_t)8 << 20;    // what CUDA's own default is; only said, not enforced below memory's size
 
 void fault(int signal, siginfo_t *info, void *) {
+    if (signal == SIGSEGV && recorder && recorder->touch(info->si_addr)) return;
     Call *call = here.call;
     if (!call) {                            // the host's own: as if there were no handler
         struct sigaction plain {};
@@ -66,10 +67,14 @@ void install() {
     }
 }
 
-// A stack of its own for the handler: the fault may be that a thread's stack is used up.
-void give_stack() {
+void install_once() {
     static std::once_flag once;
     std::call_once(once, install);
+}
+
+// A stack of its own for the handler: the fault may be that a thread's stack is used up.
+void give_stack() {
+    install_once();
     constexpr size_t bytes = 64 << 10;
     void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) {
@@ -89,6 +94,10 @@ void split(const ReactantLaunch *launch, uint64_t block, uint64_t thread, unsign
 }
 
 }  // namespace
+
+namespace reactant {
+void handle_faults() { install_once(); }
+}
 
 namespace reactant {
 

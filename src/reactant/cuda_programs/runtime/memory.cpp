@@ -27,8 +27,11 @@ struct Table {
     std::shared_mutex mutex;
     std::map<uintptr_t, Allocation> rows;
     std::vector<Kept> kept;                     // freed mappings: touching new pages costs more than a kernel
-    size_t kept_bytes = 0, used = 0;
+    size_t kept_bytes = 0, used = 0, made = 0;
 };
+
+// Arrays that are read at the same index do not share the sets of caches: they begin at different places of a page.
+constexpr size_t room = 65536, between = 4096 + 256, places = 15;
 
 Table &table() {
     static Table *const made = new Table;       // never destroyed: programs free memory in destructors of statics
@@ -47,6 +50,8 @@ void *mapped(size_t bytes) {
             t.kept_bytes -= bytes;
             return memory;
         }
+    size_t place = t.made++ % places * between;
+    bytes += room;
     size_t whole = bytes + huge_page;           // a page that nobody may touch behind it, and alignment
     char *memory = (char *)mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == (char *)MAP_FAILED) return nullptr;
@@ -57,7 +62,7 @@ void *mapped(size_t bytes) {
     char *end = start + bytes + 4096;           // the guard
     if (end < memory + whole) munmap(end, (size_t)(memory + whole - end));
     madvise(start, bytes, MADV_HUGEPAGE);
-    return start;
+    return start + place;
 }
 
 void unmapped(void *memory, size_t bytes) {
@@ -66,7 +71,7 @@ void unmapped(void *memory, size_t bytes) {
         t.kept.push_back({memory, bytes});
         t.kept_bytes += bytes;
     } else {
-        munmap(memory, bytes + 4096);
+        munmap((void *)((uintptr_t)memory & ~(uintptr_t)(room - 1)), bytes + room + 4096);
     }
 }
 

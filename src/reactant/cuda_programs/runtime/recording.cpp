@@ -16,7 +16,8 @@ namespace {
 
 // ---- what is written down: each begins with its kind and its size in bytes, a multiple of 8 ----
 
-enum : uint32_t { made_allocation = 1, made_release, made_launch, made_copy, made_fill, made_symbol, made_look, made_runs };
+enum : uint32_t { made_allocation = 1, made_release, made_launch, made_copy, made_fill, made_symbol, made_look,
+                made_runs, made_touch };
 
 struct Begin { uint32_t kind, bytes; };
 struct AllocationRow { Begin begin; uint64_t base, bytes; uint64_t kind; };
@@ -30,6 +31,8 @@ struct LaunchRow {
 struct CopyRow { Begin begin; uint64_t to, to_pitch, to_slice, from, from_pitch, from_slice, width, height, depth, host; };
 struct FillRow { Begin begin; uint64_t to, pitch, slice, width, height, depth; uint32_t value, element; };
 struct SymbolRow { Begin begin; uint64_t address, offset, bytes, staged, host, constant; };  // behind it: the mangled name
+// The host, or a library, works on the device's memory: all of it has to be here, and may change.
+struct TouchRow { Begin begin; };
 // Behind it: TapeRun... of the row that follows: what is copied to the device, or (argument, offset in it) of a launch.
 struct RunsRow { Begin begin; uint64_t count; };
 // The host reads this from the device, and has it at `host`.
@@ -40,11 +43,14 @@ constexpr size_t queue_bytes = (size_t)4 << 20, staged_at_most = (size_t)1 << 28
 struct Recording {
     std::recursive_mutex mutex;
     int channel = -1;
-    char *arena = nullptr;
+    char *arena = nullptr, *open = nullptr;     // the second: the same memory, never closed
     size_t used = 0;                            // of the queue
     size_t staged = 0, released = 0;            // bytes
-    std::map<size_t, size_t> free;              // offset -> bytes
+    std::map<size_t, size_t> free[2];           // of the host, of the device: offset -> bytes
     std::map<size_t, size_t> taken;
+    size_t device_first = 0, host_first = 0;    // the device's memory comes first
+    std::atomic<size_t> device_end{0};
+    std::atomic<bool> closed{false};            // nobody may touch the device's memory unseen
     std::vector<size_t> later;                  // given back when what is written down is done
 };
 
@@ -57,17 +63,40 @@ thread_local bool own = false;                  // what Python asked this proces
 
 constexpr size_t unit = 256, page = 4096;
 
-size_t take(size_t bytes) {
+bool of_device(size_t offset) { return offset >= recording().device_first && offset < recording().host_first; }
+
+// While launches wait, or Python has newer content than this memory, the host's own accesses of the device's memory
+// have to be noticed: libraries (Thrust on the host, cuBLAS) work on it.
+void close() {
     Recording &r = recording();
+    if (r.device_end > r.device_first) mprotect(r.arena + r.device_first, r.device_end - r.device_first, PROT_NONE);
+    r.closed = true;
+}
+
+void open() {
+    Recording &r = recording();
+    if (r.device_end > r.device_first)
+        mprotect(r.arena + r.device_first, r.device_end - r.device_first, PROT_READ | PROT_WRITE);
+    r.closed = false;
+}
+
+size_t take(size_t bytes, bool device = false) {
+    Recording &r = recording();
+    auto &free = r.free[device];
     size_t step = bytes >= page ? page : unit, whole = (bytes + step - 1) & ~(step - 1);
-    for (auto row = r.free.begin(); row != r.free.end(); ++row) {
+    for (auto row = free.begin(); row != free.end(); ++row) {
         size_t first = (row->first + step - 1) & ~(step - 1), last = row->first + row->second;
         if (first + whole > last) continue;
         size_t before = row->first;
-        r.free.erase(row);
-        if (first > before) r.free[before] = first - before;
-        if (first + whole < last) r.free[first + whole] = last - first - whole;
+        free.erase(row);
+        if (first > before) free[before] = first - before;
+        if (first + whole < last) free[first + whole] = last - first - whole;
         r.taken[first] = whole;
+        size_t end = (first + whole + page - 1) & ~(page - 1);
+        if (device && end > r.device_end) {
+            r.device_end = end;
+            if (r.closed) close();
+        }
         return first;
     }
     return 0;
@@ -79,14 +108,15 @@ void give(size_t offset) {
     if (row == r.taken.end()) return;
     size_t first = offset, bytes = row->second;
     r.taken.erase(row);
-    if (bytes >= ((size_t)64 << 20)) madvise(r.arena + first, bytes, MADV_REMOVE);
-    auto after = r.free.lower_bound(first);
-    if (after != r.free.end() && first + bytes == after->first) { bytes += after->second; after = r.free.erase(after); }
-    if (after != r.free.begin()) {
+    if (bytes >= ((size_t)64 << 20)) madvise(r.open + first, bytes, MADV_REMOVE);
+    auto &free = r.free[of_device(first)];
+    auto after = free.lower_bound(first);
+    if (after != free.end() && first + bytes == after->first) { bytes += after->second; after = free.erase(after); }
+    if (after != free.begin()) {
         auto before = std::prev(after);
-        if (before->first + before->second == first) { first = before->first; bytes += before->second; r.free.erase(before); }
+        if (before->first + before->second == first) { first = before->first; bytes += before->second; free.erase(before); }
     }
-    r.free[first] = bytes;
+    free[first] = bytes;
 }
 
 bool in_arena(const void *address) {
@@ -130,6 +160,7 @@ uint64_t run_here(uint64_t at) {
     for (uint32_t k = 0; k < row.parameters; ++k) arguments[k] = start + parameters[k].offset;
     Launch launch{(Function *)row.function, dim3{row.grid[0], row.grid[1], row.grid[2]},
                   dim3{row.block[0], row.block[1], row.block[2]}, row.shared, row.cooperative != 0};
+    if (r.closed) open();
     own = true;
     cudaError_t error = run(launch, arguments.data());
     own = false;
@@ -146,7 +177,10 @@ void flush() {
     for (;;) {
         struct { uint64_t what, at; } command;
         hear(&command, sizeof command);
-        if (command.what == 0) break;
+        if (command.what == 0) {                // at: whether Python has content of its own
+            if (command.at && !r.closed) close();
+            break;
+        }
         if (command.what == 1) {
             uint64_t error = run_here(command.at);
             say(&error, sizeof error);
@@ -166,6 +200,7 @@ template <class Row> Row *add(uint32_t kind, size_t more = 0) {
     Recording &r = recording();
     size_t bytes = (sizeof(Row) + more + 7) & ~(size_t)7;
     if (r.used + bytes > queue_bytes) flush();
+    if (!r.closed && (kind == made_launch || kind == made_copy || kind == made_fill)) close();
     Row *row = (Row *)(r.arena + r.used);
     memset(row, 0, bytes);
     row->begin = Begin{kind, (uint32_t)bytes};
@@ -228,7 +263,7 @@ size_t stage(const Copy &copy) {
 void *allocate_shared(size_t bytes, Kind kind) {
     Recording &r = recording();
     std::lock_guard lock(r.mutex);
-    size_t at = take(bytes);
+    size_t at = take(bytes, kind == Kind::device);
     if (!at) return nullptr;
     AllocationRow *row = add<AllocationRow>(made_allocation);
     row->base = at, row->bytes = bytes, row->kind = (uint64_t)kind;
@@ -314,9 +349,15 @@ bool record_copy(const Copy &copy) {
         row->host = (uint64_t)(uintptr_t)copy.to;
         row->range = range_of(copy);
         flush();
-        if (!symbol_at(copy.to, &symbol) || symbol.flags & REACTANT_SYMBOL_MANAGED || copy.height * copy.depth != 1)
-            return false;                       // the host's: copied at once
-        record_symbol(symbol, copy.to, copy);
+        Copy seen = copy;
+        seen.from = r.open + offset_of(copy.from);
+        if (symbol_at(copy.to, &symbol) && !(symbol.flags & REACTANT_SYMBOL_MANAGED) && copy.height * copy.depth == 1) {
+            record_symbol(symbol, copy.to, seen);
+            return true;
+        }
+        own = true;                             // the host's: copied at once
+        run(seen);
+        own = false;
         return true;
     }
     size_t staged = from ? 0 : stage(copy);
@@ -355,13 +396,25 @@ bool record_fill(const Fill &fill) {
     return true;
 }
 
+// Whether an access that failed may be tried again.
+bool touched(const void *address) {
+    Recording &r = recording();
+    if ((char *)address < r.arena + r.device_first || (char *)address >= r.arena + r.device_end) return false;
+    std::lock_guard lock(r.mutex);
+    if (!r.closed) return true;                 // another thread was first
+    add<TouchRow>(made_touch);
+    flush();
+    open();
+    return true;
+}
+
 void host_looks() {
     if (own) return;
     std::lock_guard lock(recording().mutex);
     flush();
 }
 
-const Recorder made{allocate_shared, release_shared, record_launch, record_copy, record_fill, host_looks};
+const Recorder made{allocate_shared, release_shared, record_launch, record_copy, record_fill, host_looks, touched};
 
 }  // namespace
 
@@ -377,9 +430,12 @@ __attribute__((visibility("default"))) void *reactant_record(int channel, int me
                                                              uint64_t last, uint64_t *image) {
     Recording &r = recording();
     void *mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
-    if (mapped == MAP_FAILED) return nullptr;
-    r.channel = channel, r.arena = (char *)mapped;
-    r.free[first] = last - first;
+    void *again = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+    if (mapped == MAP_FAILED || again == MAP_FAILED) return nullptr;
+    r.channel = channel, r.arena = (char *)mapped, r.open = (char *)again;
+    r.device_first = r.device_end = first, r.host_first = first + (last - first) / 2 / page * page;
+    r.free[true][first] = r.host_first - first, r.free[false][r.host_first] = last - r.host_first;
+    handle_faults();
     Dl_info found;
     *image = dladdr((void *)&reactant_record, &found) ? (uint64_t)(uintptr_t)found.dli_fbase : 0;
     recorder = &made;

@@ -117,7 +117,9 @@ struct Recorder {
     bool (*copy)(const Copy &copy);
     bool (*fill)(const Fill &fill);
     void (*look)();                             // the host may look at what the device wrote
+    bool (*touch)(const void *address);         // an access of the host failed: it may be tried again
 };
+void handle_faults();                           // of kernels, and of what the recorder keeps closed
 extern const Recorder *recorder;                // nullptr: an ordinary program
 inline void look() { if (recorder) recorder->look(); }
 
