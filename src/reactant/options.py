@@ -55,7 +55,8 @@ class CompileOptions:
         shard: "auto" chooses how those arguments lie on the mesh of which nothing is said, by estimated time; "strict"
             refuses programs that gather a divided array (`ShardingError`).
         floats: floats of the program that become sums of several others inside of it, a dict by name: of "float64"
-            "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2". Arguments and results keep their dtypes.
+            "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2". Arguments and results keep
+            their dtypes.
         cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
 
     Example:
