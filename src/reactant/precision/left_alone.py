@@ -9,9 +9,10 @@ LINES: dict[str, list[tuple[int, int]]] = {}
 
 
 def without_limbs(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Leave the operations on the lines of a function in their own float format, where a program is compiled with
-    `floats=`: its operands are joined before, its results split again after it. Functions that it calls are
-    converted unless they are left alone too.
+    """Leave the operations on a function's lines in their own float format, where `floats=` is given.
+
+    Their operands are joined before them, their results split again after them. Functions that it calls are converted
+    unless they are left alone too.
 
     Args:
         function: any Python function with source lines; it is given back as it is. Usable as a decorator.
