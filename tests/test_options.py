@@ -25,6 +25,7 @@ def test_defaults_are_the_documented_ones():
     ({"target": "fpga"}, "target='fpga' is not one of cpu, gpu, tpu"),
     ({"native_seconds": -1}, "native_seconds is a number of seconds, not -1"),
     ({"native_seconds": float("nan")}, "native_seconds is a number of seconds, not nan"),
+    ({"floats": {"float64": "float32x2"}, "optimize": False}, "floats is a part of the default pipeline"),
     ({"native": "sometimes"}, "native='sometimes' is not one of auto, never, always"),
 ])
 def test_wrong_values(wrong, text):

@@ -128,6 +128,8 @@ class CompileOptions:
             if target not in LIMBS[source]:
                 raise ValueError(f"CompileOptions: floats={{{source!r}: {target!r}}}: there are "
                                  f"{', '.join(LIMBS[source])}.")
+        if self.floats and self.optimize is not True:
+            raise ValueError("CompileOptions: floats is a part of the default pipeline: leave optimize=True.")
 
     def limbs(self, source: str) -> tuple[Any, int]:
         """The dtype of the limbs that a float of the program becomes, and how many."""
