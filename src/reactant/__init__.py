@@ -30,9 +30,9 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          **dict.fromkeys(("code_hlo", "code_xla", "jit"), "api"),
          **dict.fromkeys(("Jitted", "RecompilationWarning"), "calling.jitted"),
          "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
-         "bisect": "diagnosis.bisection",
+         "bisect": "diagnosis.bisection", "without_limbs": "precision.left_alone",
          "export": "exchange", "load": "exchange",
-         **dict.fromkeys(("c", "cuda", "kernel", "llvm"), "kernel_calls"),
+         **dict.fromkeys(("c", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
                           "hvp", "jacobian", "jvp", "linearize", "stop_gradient", "value_and_grad", "vjp"),
                          "derivatives")}
@@ -45,12 +45,12 @@ __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "Compile
            "bisect", "c", "cache", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo",
            "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
            "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile",
-           "stop_gradient", "value_and_grad", "verify", "vjp", "vmap"]
+           "stop_gradient", "value_and_grad", "verify", "vjp", "vmap", "without_limbs"]
 
 
 def __getattr__(name: str) -> object:
-    if name == "cache":
-        return importlib.import_module("reactant.cache")
+    if name in ("cache", "cuda"):
+        return importlib.import_module(f"reactant.{name}")
     if name == "load_ipython_extension":        # %load_ext reactant; IPython is loaded by nothing else
         return importlib.import_module("reactant.notebooks").load_ipython_extension
     if name not in _LATE:

@@ -10,7 +10,13 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 from reactant.calling import signature as sig
 from reactant.calling.jitted import FOR_JAX, BoundJitted, Jitted
 from reactant.errors import UnsupportedError
-from reactant.frontends.source.jax_recognition import UNKNOWN, brings_jax, is_jax_function, kind_of
+from reactant.frontends.source.jax_recognition import (
+    UNKNOWN,
+    brings_jax,
+    is_jax_function,
+    kind_of,
+    python_function,
+)
 from reactant.options import CompileOptions
 from reactant.runtime.jax_internals import PjitFunction
 from reactant.runtime.meshes import mesh_of
@@ -133,12 +139,12 @@ def jit(function: Any = None, *, static_argnames: str | Iterable[str] = (),
 
 
 def _plain(function: Any) -> Any:
-    """What is below a function that is compiled already, or below a method of one."""
+    """What is below a function that is compiled already, by us or by Numba, or below a method of one."""
     if isinstance(function, Jitted):
         return getattr(function, "jitted", function.function)
     if type(function) is MethodType and isinstance(function.__func__, Jitted):
         return MethodType(_plain(function.__func__), function.__self__)
-    return function
+    return python_function(function) or function
 
 
 def _given(value: Any) -> tuple:

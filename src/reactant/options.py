@@ -5,10 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+import ml_dtypes
+import numpy as np
+
 LEVELS = ("rounding", "association", "contraction")
 NATIVE = ("auto", "never", "always")
 TARGETS = ("cpu", "gpu", "tpu")
 SHARD = ("auto", "strict")
+LIMBS = {"float64": {"float32x2": ("float32", 2), "float32x3": ("float32", 3), "float64x2": ("float64", 2),
+                     "float64x4": ("float64", 4)},
+         "float32": {"bfloat16x2": ("bfloat16", 2), "bfloat16x3": ("bfloat16", 3), "float16x2": ("float16", 2)}}
+"""By the floats of a program: the sums of limbs that can take their place, of which floats, and how many."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,9 @@ class CompileOptions:
         mesh: the devices that the program runs on (`reactant.mesh(x=4, y=2)`); None: where its arguments are.
         shard: "auto" chooses how those arguments lie on the mesh of which nothing is said, by estimated time; "strict"
             refuses programs that gather a divided array (`ShardingError`).
+        floats: floats of the program that become sums of several others inside of it, a dict by name: of "float64"
+            "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2", "bfloat16x3" or
+            "float16x2". Arguments and results keep their dtypes.
         cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
 
     Example:
@@ -74,6 +84,7 @@ class CompileOptions:
     target: str | None = None
     mesh: Any = None
     shard: str | None = None
+    floats: tuple[tuple[str, str], ...] | None = None
     cache: bool = True
 
     def __post_init__(self) -> None:
@@ -83,6 +94,9 @@ class CompileOptions:
                 object.__setattr__(self, name, tuple(value))
         if isinstance(self.xla, Mapping):
             object.__setattr__(self, "xla", tuple(sorted(self.xla.items())))
+        if isinstance(self.floats, Mapping):
+            object.__setattr__(self, "floats", tuple(sorted(self.floats.items())) or None)
+        self._check_floats()
         if isinstance(self.without, str) or isinstance(self.allow, str):
             raise TypeError("CompileOptions: `without` and `allow` take tuples of names, not one string.")
         if wrong := [level for level in self.allow if level not in LEVELS]:
@@ -105,6 +119,29 @@ class CompileOptions:
         for name in ("finite", "sized_results", "denormals", "check", "donate", "cache"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"CompileOptions: {name} is True or False, not {getattr(self, name)!r}.")
+
+    def _check_floats(self) -> None:
+        for source, target in self.floats or ():
+            if source not in LIMBS:
+                kind = "; limbs are of floats" if "int" in str(source) or source == "bool" else ""
+                raise ValueError(f"CompileOptions: floats has {source!r}{kind}, not one of {', '.join(LIMBS)}.")
+            if target not in LIMBS[source]:
+                raise ValueError(f"CompileOptions: floats={{{source!r}: {target!r}}}: there are "
+                                 f"{', '.join(LIMBS[source])}.")
+
+    def limbs(self, source: str) -> tuple[Any, int]:
+        """The dtype of the limbs that a float of the program becomes, and how many."""
+        name, count = LIMBS[source][dict(self.floats or ())[source]]
+        return np.dtype(getattr(ml_dtypes, name, name)), count
+
+    def after_limbs(self) -> CompileOptions:
+        """What may be done to the program once floats have become limbs: nothing that changes a rounding."""
+        return self if self.floats is None else replace(self, allow=(), finite=False)
+
+    @property
+    def contract(self) -> bool:
+        """Whether a product that something is added to may stay unrounded; to sums of limbs it makes no difference."""
+        return "contraction" in self.allow or self.floats is not None
 
     def with_(self, **changes: Any) -> CompileOptions:
         """A copy with some fields changed.

@@ -90,6 +90,11 @@ class Keep:
 
 
 @dataclass(frozen=True)
+class WideFloats:
+    """Put sums of limbs in the place of the floats that the options name; from then on rewrites are exact."""
+
+
+@dataclass(frozen=True)
 class Function:
     """A function of the module, for programs that have an op of one of these names; it says whether it changed any."""
     function: Callable[[ir.Module], bool]
@@ -141,7 +146,7 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     "target": (TARGET, *LAST),
     "native": (NATIVE,),
     "differentiated": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,))),
-    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), Keep(), TARGET, *LAST),
+    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), WideFloats(), Keep(), TARGET, *LAST),
     # What XLA gets in place of the module; programs that are run have it anyway.
     "xla": legalization.FOR_NUMPY,
     "xla_of_jax": legalization.FOR_JAX,
@@ -168,7 +173,7 @@ def resolve(passes: Any) -> tuple[Any, ...]:
             raise UnknownPass(f"No pipeline, family, rule or pass is called '{passes}'.",
                               hint=f"Pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
-    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Keep, Function, Rule)) or callable(passes):
+    if isinstance(passes, (Fixpoint, Mlir, Differentiate, WideFloats, Keep, Function, Rule)) or callable(passes):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))
@@ -220,7 +225,7 @@ def pass_name(each: Any) -> str:
         return "simplify" if each is SIMPLIFY else "+".join(each.families)
     if isinstance(each, Mlir):
         return each.pipeline
-    if isinstance(each, (Differentiate, Keep)):
+    if isinstance(each, (Differentiate, WideFloats, Keep)):
         return type(each).__name__.lower()
     if isinstance(each, Function):
         return each.function.__name__
@@ -255,6 +260,9 @@ def _run_pass(state: _State, each: Any) -> None:
     if isinstance(each, Keep):
         report.kept = modules.bytecode(module) if state.options.native != "never" else None
         report.settled = state.settled
+    elif isinstance(each, WideFloats):
+        if state.options.floats:
+            _widen(state)
     elif isinstance(each, Fixpoint):
         _run_fixpoint(state, each)
     elif isinstance(each, Function):
@@ -271,6 +279,13 @@ def _run_pass(state: _State, each: Any) -> None:
             _rule_set((each,)).apply(module.operation, report, verify=state.verify)
         else:
             each(module)
+
+
+def _widen(state: _State) -> None:
+    from reactant.precision import wide_floats  # loads the rules
+    state.changed()
+    wide_floats.convert(state.module, state.options)
+    state.options = state.options.after_limbs()
 
 
 def _differentiate(state: _State, each: Differentiate) -> None:

@@ -8,19 +8,9 @@ import pytest
 from tests.cuda_programs import building
 from tests.cuda_programs.building import PROGRAMS
 
-WAITING = {
-    "monte_carlo": "cuRAND's device functions", "spmv": "cuSPARSE", "sgemm": "cuBLAS", "thrust_pipeline": "Thrust",
-    "several_files": "copies to extern __constant__ variables of other files"}
-"""What programs wait for that do not build or run yet."""
-
-
-def waiting(name: str) -> object:
-    marks = [pytest.mark.xfail(reason=WAITING[name], strict=True)] if name in WAITING else []
-    return pytest.param(name, marks=marks)
-
 
 @pytest.mark.sampled(12)
-@pytest.mark.parametrize("name", [waiting(name) for name in PROGRAMS])
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_program(name, tmp_path):
     program, target = PROGRAMS[name], tmp_path / name
     building.build_cuda(program, target)
@@ -44,7 +34,6 @@ def test_openmp_version(name, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason=WAITING["several_files"], strict=True)
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make")
 def test_makefile(tmp_path):
     """The project of several files by its own Makefile, which knows nothing of this compiler."""

@@ -402,7 +402,7 @@ class _Span:
     name: str
 
 
-_INSIDE = {"list": 1, "tuple": 1, "dict": 3, "namedtuple": 3, "object": 3, "pytree": 2}
+_INSIDE = {"list": 1, "tuple": 1, "dict": 3, "namedtuple": 3, "object": 3, "pytree": 2, "view": 3}
 
 
 def _inside(node: Any) -> tuple:

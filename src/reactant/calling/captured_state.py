@@ -10,7 +10,7 @@ from __future__ import annotations
 import dis
 import enum
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any
 
@@ -165,7 +165,7 @@ def _access(holder: Any, key: Any) -> tuple[Callable[[], Any], Callable[[Any], N
     """Reader and writer of a cell, an item or an attribute."""
     if type(holder) is CellType:
         return lambda: _content(holder), lambda value: setattr(holder, "cell_contents", value)
-    if isinstance(holder, MutableMapping):
+    if isinstance(holder, dict):
         return lambda: holder.get(key, _Missing), lambda value: holder.__setitem__(key, value)
     if type(holder) is list:
         return (lambda: holder[key] if key < len(holder) else _Missing), lambda value: holder.__setitem__(key, value)

@@ -177,7 +177,7 @@ class Lowered:
         self.notes = list(getattr(self.traced, "remarks", ()))
         return MeshExecutable(forms.module, self.placement.read(forms.read), name=self.name, general=forms.general,
                               xla_options=dict(self.options.xla), donate=donated, callbacks=self.traced.callbacks,
-                              contract="contraction" in self.options.allow, read=forms.read)
+                              contract=self.options.contract, read=forms.read)
 
     def choose(self, labels: Sequence[str], written: Mapping[int, int]) -> None:
         """Choose how the arguments lie of which nothing is said. written: the results that lie as arguments do. Raises
@@ -196,7 +196,9 @@ class Lowered:
 
     def _may_be_native(self, platform: str) -> bool:
         """Whether parts may become native code, where the program runs."""
-        return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu")
+        # what makes native code would write the many uses of each limb out one by one
+        return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu") \
+            and self.options.floats is None
 
     def _straight(self, module: ir.Module, read: tuple[int, ...] | None,
                   laid: tuple[Orders, Orders] = ({}, {})) -> Straight | None:
@@ -220,7 +222,7 @@ class Lowered:
     def as_numpy(self) -> dict[str, Any]:
         """What of `Executable` makes it compute what NumPy computes, as far as the options say so."""
         on_cpu = default_device().jax.platform == "cpu"
-        return {"contract": "contraction" in self.options.allow,
+        return {"contract": self.options.contract,
                 "prelude": denormals.target() if on_cpu and self.options.denormals and ffi.usable() else None}
 
     def native_module(self, device: jax.Device | None, laid: tuple[Orders, Orders] | None = None) -> ir.Module | None:
@@ -240,18 +242,18 @@ class Lowered:
             if not self.as_jax:
                 source = pairwise_sums.kept(special_functions.written_out(source), flattened=False)
             with target.for_loops():
-                pipelines.run(source, "native", options=self.options, settled=self.report.settled)
+                pipelines.run(source, "native", options=self.options.after_limbs(), settled=self.report.settled)
         if laid is not None:
             source = modules.clone(source)
             transpose(source, *laid)
             with target.for_loops():
-                pipelines.run(source, ("native", *AS_IT_LIES), options=self.options)
+                pipelines.run(source, ("native", *AS_IT_LIES), options=self.options.after_limbs())
         with progress.step(f"making native code for parts of {self.name!r} with LLVM"):
             found = loopnests.native_form(source, self.options.native, handed_over=self.on_device,
                                           straight=not (self.on_device or self.as_jax),
                                           seconds=self.options.native_seconds)
         if found is not None and kept is not None:
-            pipelines.run(found.module, "target", options=self.options)
+            pipelines.run(found.module, "target", options=self.options.after_limbs())
         self._little = found is not None and found.little
         made = found.module if found is not None else None
         if made is None and laid is not None:

@@ -45,7 +45,9 @@ walk.SPECIAL[Primitive] = lambda primitive: None        # jax has its rules, by 
 
 
 def learn_kernels() -> None:
-    """Let the walk know what launches of Numba-CUDA kernels depend on, where that is loaded."""
+    """Let the walk know what launches of Numba-CUDA kernels and functions of Numba depend on, where they are loaded."""
+    if (registry := sys.modules.get("numba.core.registry")) is not None:
+        walk.SPECIAL.setdefault(registry.CPUDispatcher, lambda x: (x.py_func, sorted(x.targetoptions.items())))
     numba = sys.modules.get("numba.cuda.dispatcher")
     if numba is None or numba.CUDADispatcher in walk.SPECIAL:
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import gc
 import inspect
 import types
 from collections import OrderedDict, defaultdict
@@ -181,6 +182,8 @@ class Flattener:
             return self._dictionary(x, nodes)
         if is_named_tuple(x):
             return ("namedtuple", kind, tuple(named_tuples.beside(x)), nodes(named_tuples.parts(x)))
+        if kind in VIEWS:
+            return ("view", VIEWS[kind], None, nodes((viewed(x),)))
         leaves, tree = jax.tree_util.tree_flatten(x)
         if not (len(leaves) == 1 and leaves[0] is x):
             return ("pytree", tree, nodes(leaves))
@@ -409,6 +412,8 @@ class Rebuilder:
                 self.noted[number] = names
         elif kind == "tuple":
             made = tuple(self.build(n, (*path, i)) for i, n in enumerate(node[1]))
+        elif kind == "view":
+            made = getattr(self.build(node[3][0], (*path, Viewed())), node[1])()
         elif kind == "namedtuple":
             length = len(node[3]) - len(node[2])
             steps = [*range(length), *map(Attribute, node[2])]
@@ -440,10 +445,28 @@ class Attribute(str):
     __slots__ = ()
 
 
+class Viewed:
+    """A path element that leads from a view of a dictionary to the dictionary."""
+
+    __slots__ = ()
+
+
+VIEWS = {type(getattr(kind(), name)()): name for kind in (dict, OrderedDict) for name in ("keys", "values", "items")}
+"""What `d.keys()` and its like are of."""
+
+
+def viewed(view: Any) -> Any:
+    """The dictionary of a view, which Python shows as a proxy only."""
+    return gc.get_referents(view.mapping)[0]
+
+
 def follow(root: Any, path: tuple) -> Any:
     """The object at `path` below `root`."""
     for step in path:
-        root = getattr(root, step) if isinstance(step, Attribute) else root[step]
+        if isinstance(step, Viewed):
+            root = viewed(root)
+        else:
+            root = getattr(root, step) if isinstance(step, Attribute) else root[step]
     return root
 
 

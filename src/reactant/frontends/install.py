@@ -20,10 +20,10 @@ from reactant.frontends.control import (
     objects,
     try_statements,
 )
-from reactant.frontends.host import exit_stacks, host_effects
-from reactant.frontends.numpy import overlay
+from reactant.frontends.host import drawing, exit_stacks, host_effects
+from reactant.frontends.numpy import legacy_random, overlay
 from reactant.frontends.prelude import heaps, run_time_keys
-from reactant.frontends.session import abstract, calls
+from reactant.frontends.session import abstract, calls, numba_functions
 from reactant.frontends.source import operators
 from reactant.frontends.texts import printing
 from reactant.frontends.values import dynamic_keys, dynamic_methods, object_columns, tagged_union
@@ -79,6 +79,7 @@ def install() -> None:
     operators.install(**PLAIN)
     operators.install(**{name: composed(layers) for name, layers in LAYERS.items()})
     overlay.install()
+    legacy_random.install()
     calls.REPLACEMENTS[bool] = decisions.of_object(calls.REPLACEMENTS[bool])
     generated.install()
     dynamic_keys.install()
@@ -87,6 +88,8 @@ def install() -> None:
     exit_stacks.install()
     printing.install()
     host_effects.install()
+    drawing.install()
+    calls.ARRIVALS.listeners.append(numba_functions.register_loaded)
 
 
 def _name(layer: Callable) -> str:

@@ -20,10 +20,11 @@ bb:
 def test_comparisons_with_borders_are_decided_for_the_first_thread():
     made = kernel(TEXT)
     version = interior(made, pieces(kernel(TEXT)).uniform.divergent)
-    assert version.comparisons == [("sgt", "%r.tid.x", "0"), ("sle", "%r.tid.x", "%n")]
+    assert version.comparisons == [("sgt", "%r.tid.x", "0", False), ("sle", "%r.tid.x", "%n", True)]
     lines = version.kernel.function.blocks["bb"]
-    assert "%c = icmp sgt i32 %tid.base, 0" in lines and "%m = select i1 %inside.2, i32 %r.tid.x, i32 %n" in lines
+    assert "%c = icmp sgt i32 %tid.base, 0" in lines and "%m = add i32 %r.tid.x, 0" in lines
     text = agreement(version, "same", ["i32 %n", "i32 %tid.base"], 16)
+    assert "%d.1 = and i1 %c.1.0, %c.1.1" in text and "%d.0 = icmp eq i1 %c.0.0, %c.0.1" in text
     assert "%c.1.1 = icmp sle i32 %tid.last, %n" in text and "%tid.last = add i32 %tid.base, 15" in text
 
 

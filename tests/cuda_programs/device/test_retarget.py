@@ -26,12 +26,6 @@ def test_address_spaces_are_gone_and_known():
     assert "@m = external global i32" in module.text
 
 
-def test_names_of_relocatable_code():
-    module = retargeted(TEXT, relocatable=True)
-    assert "call i32 @reactant_device___Z1fv()" in module.text and "reactant_device__d" in module.exports
-    assert "@reactant_device__k" not in module.text and "@reactant_device__m" not in module.text
-
-
 def test_static_managed_variables_are_refused():
     with pytest.raises(UnsupportedError, match="managed variable m is static"):
         retargeted(TEXT.replace("@m = dso_local", "@m = internal"))

@@ -4,7 +4,7 @@ import pytest
 
 from reactant.cuda_programs.device.kernel import Parameter
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.retarget import PREFIX, Variable
+from reactant.cuda_programs.device.retarget import Variable
 from reactant.cuda_programs.device.tables import CONSTANT, GRID_BARRIER, Entry, tables
 
 
@@ -33,9 +33,9 @@ def test_a_struct_by_address_keeps_its_alignment():
 
 def test_llvm_reads_kernels_variables_and_names():
     entries = [Entry('scale"<float>', "blocks.1", [parameter("ptr")], GRID_BARRIER, 256, 48, 7), Entry("k2", "b2", [])]
-    variables = [(Variable(f"{PREFIX}weights", "[3 x float]", 4), CONSTANT)]
+    variables = [(Variable("weights", "[3 x float]", 4), CONSTANT)]
     text = tables(Layout(""), "folder/a.cu", entries, variables)
-    given = f'declare void @blocks.1()\ndeclare void @b2()\n@"{PREFIX}weights" = global [3 x float] zeroinitializer\n'
+    given = 'declare void @blocks.1()\ndeclare void @b2()\n@weights = global [3 x float] zeroinitializer\n'
     module = llvm.parse_assembly(given + text)
     module.verify()
     assert "i32 1, i32 256, i64 48, i64 0, i32 0, i32 7, i32 1" in text and r'c"scale\22<float>\00"' in text

@@ -1,8 +1,10 @@
 """Which flags the two sides of a source are given."""
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from reactant.cuda_programs.driver import compiling
 from reactant.cuda_programs.driver.compiling import Unit, host_command, language_flags
 from reactant.cuda_programs.driver.options import parse
 from reactant.cuda_programs.driver.toolchain import toolchain
@@ -38,3 +40,11 @@ def test_identities_are_those_of_sources_and_options():
     assert first.identity != second.identity and first.identity == unit("-DA").identity
     other = Unit(Path("b.cu"), "cuda", first.command, first.tools)
     assert other.identity != first.identity
+
+
+def test_where_thrust_comes_from_is_said(monkeypatch, capsys):
+    monkeypatch.setattr(compiling, "device_libraries", lambda: ())
+    words = "a.cu:1:10: fatal error: 'thrust/sort.h' file not found\n"
+    with pytest.raises(compiling.CompilationFailed):
+        compiling.said(subprocess.CompletedProcess(["clang"], 1, "", words))
+    assert capsys.readouterr().err == words + compiling.ADVICE

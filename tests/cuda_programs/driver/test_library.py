@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reactant.cuda_programs.driver import library
+from reactant.cuda_programs.driver import libraries, library
 from reactant.cuda_programs.driver.toolchain import INCLUDE, RUNTIME, toolchain
 
 API = (INCLUDE / "reactant_program" / "api.h").read_text()
@@ -16,7 +16,8 @@ API = (INCLUDE / "reactant_program" / "api.h").read_text()
 def test_it_looks_like_a_toolkit():
     folder = library.home(toolchain())
     assert (folder / "include" / "cuda_runtime.h").exists() and os.access(folder / "bin" / "nvcc", os.X_OK)
-    assert {file.name for file in (folder / "lib64").iterdir()} == {*library.ARCHIVES, *library.EMPTY}
+    there = {file.name for file in (folder / "lib64").iterdir()}
+    assert there - {f"lib{name}.a" for name in libraries.NAMES} == {*library.ARCHIVES, *library.EMPTY, library.EXPORTS}
 
 
 def test_every_function_that_is_declared_is_there():
@@ -32,13 +33,13 @@ def test_every_function_that_is_declared_is_there():
 def test_several_processes_at_once_make_it_once(tmp_path, monkeypatch):
     made = []
 
-    def compiled(tools, source, folder):
+    def compiled(tools, source, folder, flags):
         made.append(source.name)
         (folder / f"{source.stem}.o").write_bytes(b"")
         return folder / f"{source.stem}.o"
     monkeypatch.setenv("REACTANT_CUDA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(library, "_compiled", compiled)
-    monkeypatch.setattr(library, "_call", lambda words: Path(words[2]).write_bytes(b"!<arch>\n"))
+    monkeypatch.setattr(library, "compiled", compiled)
+    monkeypatch.setattr(library, "call", lambda words: Path(words[2]).write_bytes(b"!<arch>\n"))
     threads = [threading.Thread(target=library.home, args=(toolchain(),)) for _ in range(4)]
     for thread in threads:
         thread.start()

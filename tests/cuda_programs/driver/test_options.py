@@ -72,3 +72,10 @@ def test_response_files_and_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("NVCC_PREPEND_FLAGS", "-DZ")
     command = parse([f"@{outer}", "--options-file", str(inner), "a.cu"])
     assert command.both == ["-DZ", "-DA", "-DB=a b", "-DB=a b", "-DC"] and command.optimisation == "-O3"
+
+
+def test_checks():
+    assert [parse([*given, "a.cu"]).check for given in ([], ["--check"], ["--check=memory"], ["--check=race"])] == [
+        "", "memory", "memory", "race"]
+    with pytest.raises(CommandLineError, match="--check=speed: there is no such check"):
+        parse(["--check=speed", "a.cu"])

@@ -44,3 +44,14 @@ def test_forgotten_after_a_failure(headers):
     assert precompiled.forget([*BASE, *flags]) and not precompiled.forget(BASE)
     precompiled.flags_for(BASE)
     assert len(headers) == 2
+
+
+@pytest.mark.parametrize("text, header", [
+    ("#include <thrust/sort.h>\n", "reactant_thrust.h"), ("  # include \"cub/cub.cuh\"\n", "reactant_cub.h"),
+    ("#include <cub/cub.cuh>\n#include <thrust/sort.h>\n", "reactant_thrust_cub.h"),
+    ("// thrust/sort.h\n#include <vector>\n", "")])
+def test_which_libraries_a_source_includes(monkeypatch, text, header):
+    monkeypatch.setattr(precompiled, "device_libraries", lambda: ("-Isomewhere",))
+    assert precompiled.library_header(text) == header
+    monkeypatch.setattr(precompiled, "device_libraries", lambda: ())
+    assert precompiled.library_header(text) == ""

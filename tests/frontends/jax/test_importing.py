@@ -784,6 +784,33 @@ def test_code_for_numpy_and_jax_keeps_what_numpy_arrays_are():
         np.testing.assert_array_equal(got, wanted)
 
 
+def updated(x):
+    return x.at[1:].set(x[:-1])
+
+
+def added_at(x):
+    np.add.at(x, 0, 1)
+    return x
+
+
+def of_a_back_end(x, backend="numpy"):
+    if backend == "jax":
+        import jax.numpy as jnp
+        return jnp.sin(x)
+    return np.sin(x)
+
+
+def with_constants(x):
+    import jax.numpy as jnp
+    return jnp.sin(x) * np.pi
+
+
+@pytest.mark.parametrize("function, expected", [(updated, True), (added_at, False), (of_a_back_end, False),
+                                                (with_constants, True)])
+def test_updates_and_imports_under_conditions(function, expected):
+    assert jax_recognition.is_jax_function(function) is expected
+
+
 def test_device_arrays_do_not_decide():
     assert not isinstance(reactant.jit(lambda x: x + 1)(jnp.ones(3)), np.ndarray)
     assert isinstance(reactant.jit(lambda x: x + 1)(np.ones(3)), np.ndarray)

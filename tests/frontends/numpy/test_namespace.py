@@ -170,10 +170,10 @@ def test_reasons_are_pinned():
     texts = {e.name: e.reason for e in ENTRIES}
     assert texts["np.load"] == ("np.load reads or writes files, which a compiled program cannot. Load before the call "
                                 "and pass the array; save what the call returns.")
-    assert texts["np.random.rand"] == (
-        "np.random.rand draws from NumPy's hidden global state, so every call of the compiled program would repeat the "
-        "same numbers. Use rng = np.random.default_rng(seed) inside the function, with the seed as an argument, and "
-        "call its methods.")
+    assert texts["np.random.get_state"] == (
+        "np.random.get_state draws from a state that the compiled program has not seeded, so every call of it would "
+        "repeat the same numbers. Call np.random.seed(k) or make np.random.RandomState(k) inside the function, or use "
+        "rng = np.random.default_rng(seed) there, with the seed as an argument, and its methods.")
     assert texts["np.frompyfunc"] == ("np.frompyfunc calls a Python function for each element. Use np.vectorize, or "
                                       "write it with whole arrays and np.where.")
     assert texts["np.nditer"] == ("np.nditer walks over memory, which a traced array has not. Loop over "

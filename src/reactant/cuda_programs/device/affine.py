@@ -19,10 +19,12 @@ _CHOSEN = re.compile(r"= select i1 (%\S+), i32 (%\S+|-?\d+), i32 (%\S+|-?\d+)$")
 _DEEPEST = 3
 
 
-def with_steps(function: Function, divergent: set[str]) -> None:
-    """Rewrite a function's indices; `divergent`: values that differ between threads of a group."""
+def with_steps(function: Function, divergent: set[str], hide: bool = True) -> None:
+    """Rewrite a function's indices; `divergent`: values that differ between threads of a group. `hide`: for LLVM's
+    vectoriser of loops."""
     Steps(function, divergent).run()
-    hide_bits(function, divergent)
+    if hide:
+        hide_bits(function, divergent)
 
 
 class Steps:

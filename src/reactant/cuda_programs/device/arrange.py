@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import field
 
@@ -11,6 +13,7 @@ from reactant.cuda_programs.device import (
     blocks,
     current,
     cuts,
+    launches,
     library,
     mathematics,
     narrow,
@@ -25,11 +28,13 @@ from reactant.cuda_programs.device.interior import interior
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
-from reactant.cuda_programs.device.retarget import PREFIX, Retargeted, Variable
+from reactant.cuda_programs.device.retarget import Retargeted, Variable
+from reactant.cuda_programs.device.spread import NotVectorizable
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.uniformity import uniformity
+from reactant.cuda_programs.device.vectors import Vectors
 from reactant.errors import UnsupportedError
 from reactant.native import engine
 from reactant.support.records import dataclass
@@ -81,8 +86,8 @@ def shared_of(made: Kernel, variables: dict[str, Variable], layout: Layout) -> S
 class Arranger:
     """Collects the pieces of one module."""
 
-    def __init__(self, module: Module, source: Retargeted, identity: str) -> None:
-        self.module, self.source, self.identity = module, source, identity
+    def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0) -> None:
+        self.module, self.source, self.identity, self.checks = module, source, identity, checks
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
         self.made: list[str] = []
@@ -107,13 +112,18 @@ class Arranger:
         next(iter(made.function.blocks.values()))[:0] = hoisted
         if shared.addresses:
             volatile.in_step(made.function, set(shared.addresses.values()))
+        if self.checks:
+            self.copied(made)
+            return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
         self.copied(made)
+        if self.vectors(copy.deepcopy(made), shared, copy.deepcopy(alone)):
+            return None
         original = copy.deepcopy(made)
         cut = cuts.pieces(made)
         if alone is not None:
             if cut.cuts:
-                return self.stepped(made, shared, cut, self.body(alone, shared)[0], original)
+                return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
             wide = copy.deepcopy(alone)
             body, limits = self.body(alone, shared)
             self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
@@ -123,9 +133,26 @@ class Arranger:
                 self.made.append(blocks.independent(wide, body, shared.setup, "", None))
             self.entry(made, shared)
             return None
-        if any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts):
+        if meets_in_grid(cut):
             return self.together(made, shared, cut)
-        return self.stepped(made, shared, cut, None, original)
+        return self.stepped(made, shared, cut, None, original, Group)
+
+    def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
+        """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
+        original = copy.deepcopy(made)
+        before = len(self.made), len(self.notes), self.next_note, self.current
+        try:
+            cut = cuts.pieces(made, hide=False)
+            if meets_in_grid(cut) or self.keeps_current(made):
+                raise NotVectorizable("grids that meet")
+            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
+        except NotVectorizable as reason:
+            if os.environ.get("REACTANT_CUDA_EXPLAIN"):
+                print(f"{made.name}: {reason}", file=sys.stderr)
+            del self.made[before[0]:], self.notes[before[1]:]
+            self.next_note, self.current = before[2:]
+            return False
+        return True
 
     def loop(self, whole: bool = False) -> str:
         """The note of a loop whose iterations depend on nothing of one another; `whole`: one over a group, of which
@@ -155,16 +182,18 @@ class Arranger:
                                          if c.meeting and c.meeting.result}
 
     def together(self, made: Kernel, shared: Shared, cut: cuts.Pieces) -> None:
-        """A kernel whose grid meets, run by the runtime."""
-        types = self.types(cut)
+        """A kernel whose grid meets, or that is checked: run by the runtime, thread by thread."""
+        types, checked = self.types(cut), self.checks != 0
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made)))
-        self.made.append(together.blocks_function(made, memory))
-        self.entry(made, shared, tables.GRID_BARRIER)
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made),
+                                                checked=checked))
+        self.made.append(together.blocks_function(made, memory, checked))
+        self.entry(made, shared, self.checks | (tables.GRID_BARRIER if meets_in_grid(cut) else 0))
 
-    def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: str | None,
-                original: Kernel) -> None:
-        """A kernel that groups of threads run in step."""
+    def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: tuple[str, set[narrow.Sum]] | None,
+                original: Kernel, how: type[Group] | type[Vectors]) -> None:
+        """A kernel that groups of threads run in step. `thread`: its function for one thread, if threads do not
+        meet."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
         keeps = self.keeps_current(made)
@@ -173,32 +202,34 @@ class Arranger:
         marked(cut.function, self.group)
         size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
         notes = self.group, lambda: self.loop(True), self.plain()
-        group = Group(made, cut, types, shared.parameters, size, notes, self.layout)
+        group = how(made, cut, types, shared.parameters, size, notes, self.layout)
         arrays = [size for _, size in memory.arrays]
         kept = current.kept() if keeps else []
-        agreement, limits = self.inside(original, cut, shared, size, notes, arrays, kept)
+        agreement, limits = self.inside(original, cut, shared, size, notes, arrays, kept, how)
         lane = group.lane(arrays, kept)
         group.limits |= limits          # both versions run in a launch
+        if thread is not None:
+            group.limits |= thread[1]
         self.made += [lane, group.group(arrays, "noinline cold optsize " if agreement else ""),
                       stepped.apart_function(group, memory),
-                      stepped.blocks_function(group, memory, thread, self.loop, agreement)]
+                      stepped.blocks_function(group, memory, thread and thread[0], self.loop, agreement)]
         self.entry(made, shared)
 
     def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
                notes: tuple[str, Callable[[], str], str], arrays: list[int],
-               kept: list[str]) -> tuple[str, set[narrow.Sum]]:
+               kept: list[str], how: type[Group] | type[Vectors]) -> tuple[str, set[narrow.Sum]]:
         """A version for groups away from borders; the function that says which those are, "" where there is none, and
         the limits of launches for it."""
         version = interior(made, cut.uniform.divergent)
         if version is None:
             return "", set()
-        other = cuts.pieces(version.kernel)
+        other = cuts.pieces(version.kernel, how is Group)
         different = [n for n in cut.kept if (n in cut.uniform.divergent) != (n in other.uniform.divergent)]
         if other.kept != cut.kept or other.arrays != cut.arrays or different or \
                 [(c.state, c.after) for c in other.cuts] != [(c.state, c.after) for c in cut.cuts]:
             return "", set()
         marked(other.function, self.group)
-        group = Group(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
+        group = how(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
         parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
         name = f"{made.name}.is.inside"
         self.made += [group.lane(arrays, kept), group.group(arrays),
@@ -219,7 +250,7 @@ class Arranger:
     def keeps_current(self, made: Kernel) -> bool:
         """Whether a kernel calls functions that may ask which thread they run for."""
         keeps = "" in made.calls or any(
-            name in self.module.functions or name.startswith(PREFIX) for name in made.calls)
+            name in self.module.functions for name in made.calls)
         self.current |= keeps
         return keeps
 
@@ -251,15 +282,21 @@ class Arranger:
         for name in self.source.kernels:
             self.kernel(name)
         refuse_meetings(self.module)
-        rest = current.with_current(self.module, self.current)
+        rest = current.with_current(self.module, self.current or bool(self.source.launched))
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
         there = {m.strip('"') for m in _DEFINED.findall(self.module.rest)}
         made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there])
-        text = "".join([rest, *self.made, made, *self.notes])
+        text = launches.defined("".join([rest, *self.made, made, *self.notes]), self.source.launched,
+                                [e.name for e in self.entries])
         text, routines = mathematics.with_routines(text)
         text = text.replace("#REACTANT", "#9999") + f"\nattributes #9999 = {{ {engine.attributes()} }}\n"
         return text + _without_declared(routines, text).replace(" #0", " #9999") + library.external(text)
+
+
+def meets_in_grid(cut: cuts.Pieces) -> bool:
+    """Whether all threads of the grid meet."""
+    return any(c.meeting and c.meeting.kind == "barrier.grid" for c in cut.cuts)
 
 
 def refuse_meetings(module: Module) -> None:
@@ -280,8 +317,8 @@ def _without_declared(text: str, other: str) -> str:
                   flags=re.MULTILINE)
 
 
-def arranged(text: str, source: Retargeted, identity: str) -> str:
-    """LLVM IR of the object."""
+def arranged(text: str, source: Retargeted, identity: str, checks: int = 0) -> str:
+    """LLVM IR of the object; `checks`: flags of kernels that are checked (`tables`)."""
     module = split(text)
     module.rest = re.sub(r"^; .*\n", "", module.rest, flags=re.MULTILINE)
-    return Arranger(module, source, identity).text()
+    return Arranger(module, source, identity, checks).text()

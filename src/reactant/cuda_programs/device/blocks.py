@@ -10,6 +10,8 @@ from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.writer import Writer
 
 PREFIX = "reactant_blocks__"
+BESIDE = 1024
+"""Threads of a row that are run before the next row of the same blocks is."""
 GRID, BLOCK, DYNAMIC = 8, 20, 32
 """Where ReactantLaunch (runtime/reactant_launch.h) has the extents and the bytes of dynamic shared memory."""
 
@@ -47,10 +49,17 @@ def place_of_block(f: Writer, number: str, x: str = "%r.ctaid.x") -> None:
 def row_of_blocks(f: Writer, number: str) -> None:
     """Where a block is, and how many of those after it are beside it and still to be run: %row.blocks, up to %row.last.
 
-    Threads that do not meet are run along rows of the grid: first all threads of one row, in all these blocks."""
+    Threads that do not meet are run along rows of the grid: first all threads of one row, in all these blocks; so many
+    blocks that what they access stays in the cache until the next row is run."""
     place_of_block(f, number, "%row.x")
     left = f.let(f"zext i32 {f.let('sub i32 %r.nctaid.x, %row.x')} to i64")
-    f.let(f"call i64 @llvm.umin.i64(i64 {f.let(f'add i64 {number}, {left}')}, i64 %last)", "%row.last")
+    end = f.let(f"call i64 @llvm.umin.i64(i64 {f.let(f'add i64 {number}, {left}')}, i64 %last)")
+    rows = f.let("mul i32 %r.ntid.y, %r.ntid.z")
+    fitting = f.let(f"zext i32 {f.let(f'udiv i32 {BESIDE}, %r.ntid.x')} to i64")
+    fitting = f.let(f"call i64 @llvm.umax.i64(i64 {fitting}, i64 1)")
+    fitting = f.let(f"select i1 {f.let(f'icmp eq i32 {rows}, 1')}, i64 9223372036854775807, i64 {fitting}")
+    fitting = f.let(f"call i64 @llvm.uadd.sat.i64(i64 {number}, i64 {fitting})")
+    f.let(f"call i64 @llvm.umin.i64(i64 {end}, i64 {fitting})", "%row.last")
     f.let(f"trunc i64 {f.let(f'sub i64 %row.last, {number}')} to i32", "%row.blocks")
 
 

@@ -6,11 +6,10 @@ from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.kernel import register_name
 from reactant.cuda_programs.device.text import Module, quoted
 
-VARIABLE = "reactant_device_current"
+VARIABLE = library.CURRENT
 OFFSETS = {register: 16 + 4 * number for number, register in enumerate(
     r for r, kind in library.REGISTERS.items() if kind == "i32")} | {
     "reactant.launch": 0, "reactant.dynamic_shared": 8}
-SIZE = 16 + 4 * 12 + 16
 
 
 def with_current(module: Module, kept_by_kernels: bool) -> str:
@@ -27,7 +26,8 @@ def with_current(module: Module, kept_by_kernels: bool) -> str:
                  f"  %a = call ptr @llvm.threadlocal.address.p0(ptr @{VARIABLE})\n"
                  f"  %p = getelementptr i8, ptr %a, i64 {OFFSETS[register]}\n  %r = load {kind}, ptr %p\n"
                  f"  ret {kind} %r\n}}\n")
-    return text + (f"@{VARIABLE} = linkonce_odr hidden thread_local global [{SIZE} x i8] zeroinitializer, align 16\n")
+    return text + (f"@{VARIABLE} = linkonce_odr hidden thread_local global [{library.CURRENT_SIZE} x i8] "
+                   "zeroinitializer, align 16\n")
 
 
 def kept() -> list[str]:

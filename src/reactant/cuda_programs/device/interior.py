@@ -25,10 +25,11 @@ _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 @dataclass
 class Interior:
-    """The version: its kernel, and the comparisons that have to agree: (predicate, index, bound)."""
+    """The version: its kernel, and the comparisons that have to agree: (predicate, index, bound, whether it has to
+    hold)."""
 
     kernel: Kernel
-    comparisons: list[tuple[str, str, str]]
+    comparisons: list[tuple[str, str, str, bool]]
     lines: dict[str, str]
     anew: Anew
 
@@ -40,7 +41,7 @@ def interior(made: Kernel, divergent: set[str]) -> Interior | None:
     lines = made.function.definitions()
     read_only = {p.name for p in made.parameters if p.by_address and "readonly" in p.text}
     anew, steps = Anew(lines, read_only, set()), Steps(function, divergent, "first")
-    comparisons: list[tuple[str, str, str]] = []
+    comparisons: list[tuple[str, str, str, bool]] = []
     for block in function.blocks.values():
         at = 0
         while at < len(block):
@@ -56,7 +57,7 @@ def interior(made: Kernel, divergent: set[str]) -> Interior | None:
 
 
 def _decided(found: re.Match, line: str, steps: Steps, divergent: set[str], anew: Anew,
-             comparisons: list[tuple[str, str, str]]) -> list[str] | None:
+             comparisons: list[tuple[str, str, str, bool]]) -> list[str] | None:
     name, how, a, b = found.groups()
     limited = how[1] == "m"
     index, bound = (a, b) if a in divergent else (b, a)
@@ -73,12 +74,10 @@ def _decided(found: re.Match, line: str, steps: Steps, divergent: set[str], anew
     followed = steps.followed(index, lines, 8)
     if followed is None or not 0 < followed[1] <= 16:
         return None
-    comparisons.append((how, index, bound))
+    comparisons.append((how, index, bound, limited))
     if not limited:
         return [*lines, f"{name} = icmp {how} i32 {followed[0]}, {bound}"]
-    number = len(comparisons)
-    return [*lines, f"%inside.{number} = icmp {how} i32 {followed[0]}, {bound}",
-            f"{name} = select i1 %inside.{number}, i32 {index}, i32 {bound}"]
+    return [f"{name} = add i32 {index}, 0"]
 
 
 def _known(value: str, anew: Anew) -> bool:
@@ -94,7 +93,7 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
     indices: dict[int, list[str]] = {}
     for end, register in enumerate((BASE, "%tid.last")):
         done: dict[str, None] = {}
-        for _, index, bound in version.comparisons:
+        for _, index, bound, _ in version.comparisons:
             for value in (index, bound):
                 if value in version.lines:
                     done.update(dict.fromkeys(version.anew.needed(value) or ()))
@@ -104,7 +103,7 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
             return VALUE.sub(lambda m: register if m[0] == "%r.tid.x" else f"{m[0]}.e{end}" if m[0] in own else m[0],
                              text)
         lines += [f"  {renamed(version.lines[value])}" for value in done]
-        for number, (how, index, bound) in enumerate(version.comparisons):
+        for number, (how, index, bound, _) in enumerate(version.comparisons):
             lines.append(f"  %c.{number}.{end} = icmp {how} i32 {renamed(index)}, {renamed(bound)}")
             answers.setdefault(number, []).append(f"%c.{number}.{end}")
             indices.setdefault(number, []).append(renamed(index))
@@ -112,7 +111,8 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
     for number, (first, last) in answers.items():
         low, high = indices[number]                     # and the index does not wrap around in between
         order = version.comparisons[number][0][0]
-        lines += [f"  %d.{number} = icmp eq i1 {first}, {last}", f"  %o.{number} = icmp {order}le i32 {low}, {high}",
+        both = "and" if version.comparisons[number][3] else "icmp eq"
+        lines += [f"  %d.{number} = {both} i1 {first}, {last}", f"  %o.{number} = icmp {order}le i32 {low}, {high}",
                   f"  %b.{number} = and i1 %d.{number}, %o.{number}",
                   f"  %a.{number} = and i1 {total}, %b.{number}"]
         total = f"%a.{number}"

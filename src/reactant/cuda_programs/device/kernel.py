@@ -117,8 +117,8 @@ def _rename(made: Function, names: dict[str, str]) -> None:
         lines[:] = [wanted.sub(lambda m: names[m[0]], line) for line in lines]
 
 
-_EXPRESSION = re.compile(r"\b((?:getelementptr|ptrtoint|inttoptr|bitcast|trunc|add|sub|xor)(?: \w+(?:\([^()]*\))?)*) "
-                         r"\(([^()]*)\)")
+_EXPRESSION = re.compile(r"\b((?:getelementptr|ptrtoint|inttoptr|bitcast|trunc|add|sub|xor)"
+                         r"(?: (?:nuw|nsw|nusw|inbounds|inrange\([^()]*\)))*) \(([^()]*)\)")
 
 
 def with_addresses(made: Function, addresses: dict[str, str]) -> list[str]:

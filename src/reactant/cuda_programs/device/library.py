@@ -25,6 +25,16 @@ _ASSERT = (_HERE + "call void @reactant_device_assert(ptr %p, i64 %b, i64 %t, pt
            "unreachable")
 _TRAP = _HERE + "call void @reactant_device_trap(ptr %p, i64 %b, i64 %t, i32 719, ptr null)\nunreachable"
 
+CURRENT = "reactant_device_current"
+"""The variable of a CPU thread that says which thread it runs (`current`),"""
+CURRENT_SIZE = 16 + 4 * 12 + 16
+"""and its bytes."""
+# What functions that are not inlined know of their thread is the launched kernel's meanwhile.
+_LAUNCH = (f"%k = alloca [{CURRENT_SIZE} x i8], align 16\n%c = call ptr @llvm.threadlocal.address.p0(ptr @{CURRENT})\n"
+           f"call void @llvm.memcpy.p0.p0.i64(ptr %k, ptr %c, i64 {CURRENT_SIZE}, i1 false)\n"
+           "%r = call i32 @reactant_launch_from_device(ptr %0, ptr %1, ptr %2, ptr %3, i32 %4)\n"
+           f"call void @llvm.memcpy.p0.p0.i64(ptr %c, ptr %k, i64 {CURRENT_SIZE}, i1 false)")
+
 BODIES: dict[str, str] = {
     "vprintf": "%r = call i32 @reactant_device_printf(ptr %0, ptr %1)",
     **dict.fromkeys(("malloc", "_Znwm", "_Znam"), "%r = call ptr @reactant_device_malloc(i64 %0)"),
@@ -54,6 +64,9 @@ BODIES: dict[str, str] = {
     "nvvm.barrier.cta.sync.all": "call void @reactant.barrier.block()",
     "nvvm.barrier0": "call void @reactant.barrier.block()",
     "nvvm.exit": "call void @reactant.exit()",
+    "cudaGetParameterBuffer": "%r = call ptr @reactant_parameter_buffer(i64 %1)", "cudaLaunchDevice": _LAUNCH,
+    "cudaGetLastError": "%r = call i32 @reactant_last_error_of_device(i32 1)",
+    "cudaPeekAtLastError": "%r = call i32 @reactant_last_error_of_device(i32 0)",
 }
 """Name -> body: `%0`, `%1`... are the arguments, `%r` what is returned."""
 DECLARED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -64,6 +77,9 @@ declare void @reactant_device_free(ptr) nounwind
 declare i32 @reactant_device_printf(ptr, ptr) nounwind
 declare void @reactant_device_assert(ptr, i64, i64, ptr, ptr, i32, ptr) noreturn cold
 declare void @reactant_device_trap(ptr, i64, i64, i32, ptr) noreturn cold
+declare ptr @reactant_parameter_buffer(i64) nounwind
+declare i32 @reactant_launch_from_device(ptr, ptr, ptr, ptr, i32) nounwind
+declare i32 @reactant_last_error_of_device(i32) nounwind
 declare i64 @reactant_device_clock() nounwind
 declare i64 @reactant_device_nanoseconds() nounwind
 declare void @reactant.barrier.block() convergent nounwind

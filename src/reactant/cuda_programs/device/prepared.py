@@ -7,7 +7,8 @@ from typing import Any
 
 from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.retarget import Retargeted
-from reactant.cuda_programs.device.text import declared, quoted, split
+from reactant.cuda_programs.device.text import declared, quoted
+from reactant.kernels.llvm_ir import cleanup
 from reactant.native import engine
 
 _MENTIONED = re.compile(r'@("[^"]+"|[-\w$.]+)')
@@ -23,16 +24,20 @@ def prepared(module: Retargeted) -> str:
     added, names = library.definitions(there.values())
     for name in names & there.keys():
         text = text.replace(there[name], "", 1)
-    text += "\n" + added + library.undeclared(added, text)
+    text += "\n" + added + library.undeclared(added, text) + _meetings(added, there)
     text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
-    meet = {name for name, body in split(text).functions.items() if _MEETS.search(body)} if module.exports else set()
-    kept = {*module.device, *module.constant}
-    return _inlined(text, set(module.kernels), module.exports - meet, kept)     # threads meet within a file only
+    return _inlined(text, set(module.kernels), {*module.device, *module.constant})
 
 
-def _inlined(text: str, kernels: set[str], exports: set[str], kept: set[str]) -> str:
+def _meetings(added: str, there: dict[str, str]) -> str:
+    """Declarations of what threads do together in definitions that were added."""
+    return "".join(line.rstrip("\n") + " convergent nounwind\n" for line in cleanup.undeclared(added, set(there))
+                   if _MEETS.search(line) and "barrier.block" not in line)
+
+
+def _inlined(text: str, kernels: set[str], kept: set[str]) -> str:
     """`kept`: variables that the host may ask for, whether or not device code uses them."""
     llvm = engine.llvm
     with engine._lock:
@@ -45,22 +50,25 @@ def _inlined(text: str, kernels: set[str], exports: set[str], kept: set[str]) ->
         recursive = _recursive(parsed)
         for function in parsed.functions:
             if not function.is_declaration:
-                function.linkage = "external" if function.name in kernels | exports else "internal"
+                function.linkage = "external" if function.name in kernels else "internal"
                 if function.name not in kernels and function.name not in recursive:
                     function.add_function_attribute("alwaysinline")
         for variable in parsed.global_variables:
             if not variable.is_declaration and not variable.name.startswith("llvm."):
-                variable.linkage = "external" if variable.name in exports | kept else "internal"
+                variable.linkage = "external" if variable.name in kept else "internal"
         passes = llvm.create_new_module_pass_manager()
         passes.add_always_inliner_pass()
         passes.add_global_dead_code_eliminate_pass()
         passes.add_simplify_cfg_pass()
         passes.add_instruction_combine_pass()
+        passes.add_lower_switch_pass()
         passes.add_unify_function_exit_nodes_pass()
+        passes.add_loop_simplify_pass()
+        passes.add_lcssa_pass()
         passes.add_instruction_namer_pass()
         passes.run(parsed, engine.llvm.create_pass_builder(engine._machine(), llvm.create_pipeline_tuning_options(2)))
         for variable in parsed.global_variables:
-            if not variable.is_declaration and variable.name in kept - exports:
+            if not variable.is_declaration and variable.name in kept:
                 variable.linkage = "internal"
         made = str(parsed)
         parsed.close()

@@ -8,10 +8,11 @@ import math
 import re
 from dataclasses import field
 
+from reactant.cuda_programs.device import launches
 from reactant.cuda_programs.device.text import NAME
 from reactant.cuda_programs.device.types import leading
 from reactant.errors import UnsupportedError
-from reactant.kernels.llvm_ir import assembly
+from reactant.kernels.llvm_ir import assembly, cleanup
 from reactant.native import engine
 from reactant.support.records import dataclass
 
@@ -35,28 +36,25 @@ class Retargeted:
 
     text: str
     kernels: list[str]
-    exports: set[str]
-    """Functions and variables that other objects may name."""
     shared: dict[str, Variable] = field(default_factory=dict)
     constant: dict[str, Variable] = field(default_factory=dict)
     device: dict[str, Variable] = field(default_factory=dict)
+    launched: list[str] = field(default_factory=list)
+    """Kernels that kernels launch, of this file or of others."""
     limits: dict[str, int] = field(default_factory=dict)
     """The most threads of a block, of kernels that say so (__launch_bounds__)."""
 
 
-PREFIX = "reactant_device__"
-"""What device functions and variables begin with that other objects may name: host code has the same names."""
 _MANAGED = re.compile(rf'^(@{NAME} = )([^\n]*?)(addrspace\(1\) )[^\n]*?(global) ([^\n]*), section "reactant_managed"',
                       re.MULTILINE)
 
 
-def retargeted(text: str, relocatable: bool = False) -> Retargeted:
-    """clang's module for this processor; `relocatable`: other objects may name its functions and variables."""
-    text = _MANAGED.sub(_managed, text)
-    exports: set[str] = set()
-    if relocatable:
-        text, exports = _renamed(text)
-    result = Retargeted("", exports=exports, kernels=[m[1].strip('"') for m in _KERNEL.finditer(text)])
+def retargeted(text: str) -> Retargeted:
+    """clang's module for this processor."""
+    text = _MANAGED.sub(_managed, _plain_types(text))
+    kernels = [m[1].strip('"') for m in _KERNEL.finditer(text)]
+    text, launched = launches.named(text, kernels)
+    result = Retargeted("", kernels=kernels, launched=launched)
     bounds = {m[1]: m[2] for m in re.finditer(r'^attributes (#\d+) = .*"nvvm.maxntid"="([\d,]+)"', text, re.MULTILINE)}
     for found in re.finditer(rf"^define [^\n]*?\bptx_kernel [^\n]*?@({NAME})\([^\n]* (#\d+)", text, re.MULTILINE):
         if found[2] in bounds:
@@ -66,7 +64,7 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
         spaces = {_SHARED: result.shared, _CONSTANT: result.constant, _DEVICE: result.device}
         if (space := spaces.get(int(found[3]))) is not None:
             space[variable.name] = variable
-    expanded = assembly.expanded(text)
+    expanded = _with_declarations(assembly.expanded(text))
     for line in expanded.split("\n") if " asm " in expanded else ():
         if re.search(r"\bcall\b[^@\"]* asm ", line) and 'asm sideeffect "", "' not in line:
             raise UnsupportedError(f"Device code holds inline assembly that is not known{assembly.why_not(line)}.",
@@ -75,32 +73,29 @@ def retargeted(text: str, relocatable: bool = False) -> Retargeted:
     return result
 
 
+def _plain_types(text: str) -> str:
+    """The module with names of types that are words: those of templates hold commas and brackets."""
+    found = re.finditer(r'^(%"[^"\n]+") = type ', text, re.MULTILINE)
+    names = {m[1]: f"%struct.named.{k}" for k, m in enumerate(found)}
+    return re.sub(r'%"[^"\n]+"', lambda m: names.get(m[0], m[0]), text) if names else text
+
+
+def _with_declarations(text: str) -> str:
+    """The module with declarations of what functions for inline assembly call."""
+    if f"@{assembly.PREFIX}" not in text:
+        return text
+    functions = rf"^define internal [^\n]*@{re.escape(assembly.PREFIX)}\d+\(.*?^}}\n"
+    made = "".join(m[0] for m in re.finditer(functions, text, re.MULTILINE | re.DOTALL))
+    known = {m[1].strip('"') for m in re.finditer(rf"^(?:declare|define) [^\n@]*@({NAME})\(", text, re.MULTILINE)}
+    return text + "".join(cleanup.undeclared(made, known))
+
+
 def _managed(found: re.Match) -> str:
     """A managed variable is the host's."""
     if re.search(r"\b(internal|private)\b", found[2]):
         raise UnsupportedError(f"The managed variable {found[1][1:-3]} is static.",
                                hint="Host and device share it by its name: leave `static` out.", code="kernel-code")
     return f"{found[1]}external {found[3]}global {leading(found[5])}"
-
-
-def _renamed(text: str) -> tuple[str, set[str]]:
-    """Names for the linker: of what is defined here for others, and of what others define."""
-    kernels = {m[1] for m in _KERNEL.finditer(text)}
-    defined = {m[1] for m in re.finditer(rf"^define (?!internal|linkonce|weak|private)[^\n@]*@({NAME})\(", text,
-                                         re.MULTILINE)} - kernels
-    declared = {m[1] for m in re.finditer(rf"^declare [^\n@]*@({NAME})\(", text, re.MULTILINE)
-                if m[1].startswith("_Z") and not m[1].startswith(("_Zn", "_Zd"))}
-    variables = {m[1] for m in re.finditer(rf"^@({NAME}) = ([^\n]*?)addrspace\([14]\)", text, re.MULTILINE)
-                 if not re.search(r"\b(internal|private|linkonce\w*|weak\w*|extern_weak)\b", m[2])
-                 and f"@{m[1]} = external addrspace(1) global" not in text}
-    variables = {n for n in variables if not n.startswith("llvm.")}
-    names = defined | declared | variables | {
-        m[1] for m in re.finditer(rf"^@({NAME}) = external [^\n]*addrspace\([14]\) externally_initialized", text,
-                                  re.MULTILINE)}
-    if not names:
-        return text, set()
-    wanted = re.compile("@(" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + r")(?![-\w$.\"])")
-    return wanted.sub(lambda m: f"@{PREFIX}{m[1]}", text), {PREFIX + n for n in defined | variables}
 
 
 def _variable(found: re.Match) -> Variable:

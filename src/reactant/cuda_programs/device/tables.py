@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from reactant.cuda_programs.device.affine import ZERO
 from reactant.cuda_programs.device.kernel import Parameter
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.retarget import PREFIX, Variable
+from reactant.cuda_programs.device.retarget import Variable
 from reactant.cuda_programs.device.text import quoted
 from reactant.support.records import dataclass
 
 VERSION = 1
-GRID_BARRIER = 1
-"""A flag of kernels,"""
+GRID_BARRIER, CHECKED, RACES = 1, 4, 8
+"""Flags of kernels,"""
 CONSTANT = 1
 """and one of variables (`runtime/reactant_launch.h`)."""
 
@@ -68,7 +68,7 @@ def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Seq
     text.append(f"@reactant.kernels = private constant [{len(rows)} x %reactant.kernel] [{', '.join(rows)}]\n")
     lines = []
     for number, (variable, flags) in enumerate(symbols):
-        text.append(_string(f"reactant.variable.{number}", variable.name.removeprefix(PREFIX)))
+        text.append(_string(f"reactant.variable.{number}", variable.name))
         lines.append(f"%reactant.symbol {{ ptr @reactant.variable.{number}, ptr @{quoted(variable.name)}, "
                      f"i64 {layout.size(variable.type)}, i32 {flags}, i32 0 }}")
     text.append(f"@reactant.symbols = private constant [{len(lines)} x %reactant.symbol] [{', '.join(lines)}]\n")

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reactant.cuda_programs.device import blocks, current, library
+from reactant.cuda_programs.device import blocks, checks, current, library
 from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.blocks import launch_of, place_of_block
 from reactant.cuda_programs.device.cuts import Pieces
@@ -54,10 +54,12 @@ def _alloca_bytes(line: str, layout: Layout) -> int:
 
 
 def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_current: bool,
-                  rarely: bool = False) -> str:
+                  rarely: bool = False, checked: bool = False) -> str:
     """`i32 K.step(frame, thread, state)`."""
     f = Writer()
     f.label("step")
+    if checked:
+        f.line("call void @reactant_check_thread(ptr %frame, i32 %thread)")
     f.field("%frame", FRAME["launch"], "ptr", "%launch")
     f.field("%frame", FRAME["arguments"], "ptr", "%arguments")
     blocks.arguments_of(f, made.parameters)
@@ -89,8 +91,9 @@ def step_function(made: Kernel, cut: Pieces, memory: Memory, step: Step, keeps_c
             f"i32 noundef %state) {how} #REACTANT {{\n" + "\n".join([*f.lines, *step.lines()]) + "\n}\n")
 
 
-def blocks_function(made: Kernel, memory: Memory) -> str:
-    """The function that runs ranges of blocks of a grid that meets: all blocks of a range are under way at once."""
+def blocks_function(made: Kernel, memory: Memory, checked: bool = False) -> str:
+    """The function that runs ranges of blocks of a grid that meets: all blocks of a range are under way at once.
+    `checked`: the runtime is told of each block and its objects."""
     f = Writer()
     f.label("entry")
     launch_of(f)
@@ -147,6 +150,8 @@ def blocks_function(made: Kernel, memory: Memory) -> str:
     states = f.let(f"getelementptr i8, ptr %frame, i64 {FRAME['state']}")
     states = f.let(f"load ptr, ptr {states}")
     f.line(f"call void @llvm.memset.p0.i64(ptr {states}, i8 0, i64 {f.let('mul i64 %n, 4')}, i1 false)")
+    for line in checks.objects(_objects(f, memory)) if checked else ():
+        f.line(line)
     f.line("br label %block.go")
     f.label("block.go")
     f.let("call i32 @reactant_run_block(ptr %frame)", "%waits")
@@ -165,6 +170,16 @@ def blocks_function(made: Kernel, memory: Memory) -> str:
     f.label("end")
     f.line("ret void")
     return blocks.header(made.name) + "\n".join(f.lines) + "\n}\n"
+
+
+def _objects(f: Writer, memory: Memory) -> list[tuple[int, str, int]]:
+    """What a block's pointers in the frame lead to: (number, bytes, flags), all but kept values."""
+    found = [(number, str(size), 0) for number, (_, size) in enumerate(memory.shared)]
+    if memory.dynamic:
+        found.append((len(found), "%r.dynamic_shared", 0))
+    first = len(found) + len(memory.kept)
+    found += [(first + k, f.let(f"mul i64 %n, {size}"), checks.LOCAL) for k, (_, size) in enumerate(memory.arrays)]
+    return found
 
 
 def _scratch(f: Writer, size: int) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import shlex
 
+from reactant.cuda_programs.driver import libraries
 from reactant.cuda_programs.driver.library import home
 from reactant.cuda_programs.driver.linking import link_command
 from reactant.cuda_programs.driver.options import Command, Input
@@ -29,14 +30,15 @@ def asked(arguments: list[str]) -> str | None:
 def settings(command: Command, tools: Toolchain) -> str:
     """What nvcc -v says first, which CMake reads: folders, and the command that links."""
     folder = home(tools)
-    libraries = f'"-L{folder / "lib64"}"'
+    libraries.all_in(tools, folder / "lib64")
+    places = f'"-L{folder / "lib64"}"'
     line = link_command(command, tools, [Input("object", "a.o")], command.output or "a.out")
     words = ["-lcudart_static" if word.endswith("libcudart_static.a") else word for word in line
              if not word.startswith("-L")]
     return "\n".join([
         f"#$ TOP={folder}", f"#$ PATH={folder / 'bin'}:{shlex.quote(str(tools.zig.parent))}",
-        f'#$ INCLUDES="-I{INCLUDE}"', f"#$ LIBRARIES= {libraries}",
-        "#$ cicc -arch compute_80", "#$ " + " ".join([*words, libraries, "-lcudadevrt"])]) + "\n"
+        f'#$ INCLUDES="-I{INCLUDE}"', f"#$ LIBRARIES= {places}",
+        "#$ cicc -arch compute_80", "#$ " + " ".join([*words, places, "-lcudadevrt"])]) + "\n"
 
 
 HELP = """reactant nvcc [options] files: compiles CUDA programs for this CPU, host and device code together.

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from reactant.cuda_programs.driver import answers, compiling, linking
+from reactant.cuda_programs.driver import answers, compiling, images, linking
 from reactant.cuda_programs.driver.compiling import CompilationFailed, Unit, unit_of
 from reactant.cuda_programs.driver.options import Command, CommandLineError, Input, parse
 from reactant.cuda_programs.driver.toolchain import Toolchain, toolchain
@@ -98,7 +98,8 @@ def _archived(command: Command, tools: Toolchain) -> int:
 
 
 def _device_linked(command: Command, tools: Toolchain) -> int:
-    linking.empty_object(tools, command.output or "a_dlink.o")
+    with tempfile.TemporaryDirectory(prefix="reactant-") as folder:
+        linking.device_link(_link_items(command, tools, Path(folder)), tools, command.output or "a_dlink.o")
     return 0
 
 
@@ -120,14 +121,25 @@ def _depends(command: Command, tools: Toolchain) -> int:
 
 
 def _ptx(command: Command, tools: Toolchain) -> int:
+    """PTX to look at, and the module that programs load instead, in a comment at its end."""
     for each in command.sources:
         unit: Unit = unit_of(each, command, tools)
         host = compiling.host_command(unit)
         device = ["--cuda-device-only" if word == "--cuda-host-only" else word for word in host]
-        compiling.say([*device, "-O3", "-S", each.text, "-o", _target(command, each.text, ".ptx")])
+        target = _target(command, each.text, ".ptx")
+        compiling.say([*device, "-O3", "-S", each.text, "-o", target])
+        with open(target, "a") as file:
+            file.write(images.image(unit))
+    return 0
+
+
+def _image(command: Command, tools: Toolchain) -> int:
+    for each in command.sources:
+        made = images.image(unit_of(each, command, tools), command.names)
+        Path(_target(command, each.text, ".cubin")).write_text(made)
     return 0
 
 
 ACTIONS = {"object": _objects, "link": _linked, "archive": _archived, "device-link": _device_linked,
-           "preprocess": _preprocessed, "depend": _depends, "depend-user": _depends, "ptx": _ptx}
+           "preprocess": _preprocessed, "depend": _depends, "depend-user": _depends, "ptx": _ptx, "image": _image}
 """What is done for each mode of the command line."""

@@ -1,20 +1,22 @@
 """One source to one object: host code by clang, device code by `device/`, at the same time."""
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reactant.cuda_programs.device import front
-from reactant.cuda_programs.driver import precompiled
+from reactant.cuda_programs.driver import device_linking, precompiled
 from reactant.cuda_programs.driver.options import Command, Input
-from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
+from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
 from reactant.kernels.ways_in.cxx_tokens import with_launches_joined
 
@@ -29,6 +31,10 @@ NOISE = re.compile(r"^.*(unused-command-line-argument|unknown-cuda-version).*\n|
 DEVICE = re.compile(r"-(O\w+|g\w*|W.*|fPI[CE]|fpi[ce]|fopenmp.*|m(arch|tune|avx|sse|fma).*|pthread|pg|pipe|shared"
                     r"|static|fvisibility.*|ffast-math|fno-strict-aliasing|rdynamic|w)")
 """Options of the host's compiler that the device's side is not given."""
+
+_LIBRARY_MISSING = re.compile(r"fatal error: '(thrust|cub|cuda|nv)/[^']*' file not found")
+ADVICE = ('reactant nvcc: Thrust, CUB and libcu++ come with pip install "reactant-py[cuda]" (nvidia-cuda-cccl-cu12 '
+          "12.9)\n")
 
 
 class CompilationFailed(Exception):
@@ -58,8 +64,12 @@ class Unit:
     @property
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
-        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output]
+        told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
+                self.command.check]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
+
+
+HostObject = Callable[[Unit, Path, list[str]], None]
 
 
 def language_flags(unit: Unit) -> list[str]:
@@ -77,13 +87,16 @@ def language_flags(unit: Unit) -> list[str]:
             both += ["-D__USE_FAST_MATH__=1", "-freciprocal-math", "-fapprox-func"]
         if command.device_debug:
             both += ["-D__CUDACC_DEBUG__=1"]
+        both += device_libraries()      # after the program's own folders: its copy of Thrust is its copy
     return both
 
 
 def _optimisation(command: Command) -> list[str]:
     """-O2 where nothing is said: what is slow by oversight is slow on this device's host, too."""
     said = [command.optimisation] if command.optimisation else [] if command.debug or command.device_debug else ["-O2"]
-    return [*said, *(["-g"] if command.debug or command.device_debug else []), *(["-pg"] if command.profiled else [])]
+    lines = ["-gline-tables-only", "-fno-inline"] if command.check else []      # so that launches are of their lines
+    return [*said, *lines, *(["-g"] if command.debug or command.device_debug else []),
+            *(["-pg"] if command.profiled else [])]
 
 
 def host_command(unit: Unit) -> list[str]:
@@ -101,12 +114,13 @@ def host_command(unit: Unit) -> list[str]:
     return [*compiler, *forced, *given, "-idirafter", str(INCLUDE)]
 
 
-def compiled(unit: Unit, folder: Path) -> list[Path]:
+def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) -> list[Path]:
     """The objects of a source: the host's, and the device's where it has such code.
 
     Args:
         unit: the source.
         folder: where the objects are written.
+        host_object: what makes the host's object, of the source, the path and further flags; clang when None.
 
     Returns:
         Their paths.
@@ -116,31 +130,31 @@ def compiled(unit: Unit, folder: Path) -> list[Path]:
     """
     stem = hashlib.sha256(unit.identity.encode()).hexdigest()[:12]
     host = folder / f"{unit.source.stem}-{stem}.host.o"
+    make_host = host_object or _host
     if unit.kind != "cuda":
-        _host(unit, host, [])
+        make_host(unit, host, [])
         return [host]
     device = folder / f"{unit.source.stem}-{stem}.device.o"
-    unit = _in_one_piece(unit, folder)
+    unit = in_one_piece(unit, folder)
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
     with ThreadPoolExecutor(1) as other:
-        on_device = other.submit(_device, unit)
+        on_device = other.submit(_device, unit, device)
         try:
-            _host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-                  if not unit.command.relocatable else [])
+            make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+                      if not unit.command.relocatable else [])
         except CompilationFailed:
             on_device.exception()       # it says the same, or nothing
             raise
         try:
-            content = on_device.result()
+            on_device.result()
         except clang.CompilationError as error:
             print(error.fact, file=sys.stderr)
             raise CompilationFailed(1) from None
-    device.write_bytes(content)
     return [host, device]
 
 
-def _in_one_piece(unit: Unit, folder: Path) -> Unit:
+def in_one_piece(unit: Unit, folder: Path) -> Unit:
     """The source with launches as clang reads them, where it has others; lines stay what they are."""
     text = unit.source.read_text(errors="surrogateescape")
     joined = with_launches_joined(text)
@@ -163,38 +177,75 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
     command = host_command(unit)
     rest = [*more, *dependencies, "-c", str(unit.file), "-o", str(target)]
     if unit.kind == "cuda" and not dependencies:        # a list of files names those that were read, and not these
+        if ready := _libraries(unit, command):
+            done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
+                                  errors="replace", check=False)
+            if done.returncode == 0:
+                return said(done)           # all of a library was included, and may be what does not compile
         ready = precompiled.flags_for(command)
         done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
                               errors="replace", check=False)
         if not (done.returncode != 0 and "recompiled file" in done.stderr and precompiled.forget(ready)):
-            return _said(done)
+            return said(done)
     say([*command, *rest])
     if unit.read and "-MF" in dependencies:
         depfile = Path(dependencies[dependencies.index("-MF") + 1])
         depfile.write_text(depfile.read_text().replace(str(unit.read), str(unit.source)))
 
 
-def _device(unit: Unit) -> bytes:
-    command = unit.command
-    from reactant.cuda_programs.device.compile import device_object  # half a second, while clang is at work
+def _libraries(unit: Unit, command: list[str]) -> list[str]:
+    """What makes a command read the headers of Thrust and CUB that are compiled already; [] where it includes none."""
+    text = unit.file.read_text(errors="replace")
+    header = precompiled.library_header(text)
+    return precompiled.flags_for(command, header, text) if header else []
 
+
+def device_options(unit: Unit, libraries: bool = False) -> list[str]:
+    """clang's options for a source's device code, with headers that are compiled already; `libraries`: with all of
+    Thrust and CUB, and nothing where the source includes none of it."""
+    command = unit.command
     options = [*language_flags(unit), *(o for o in command.host_options if not DEVICE.fullmatch(o))]
     words = front.command(unit.file, options, contract=command.contract, relocatable=command.relocatable,
                           system=unit.tools.system())
-    options += precompiled.flags_for(words[:words.index(os.fspath(unit.file))])
-    return device_object(unit.file, options, identity=unit.identity, contract=command.contract,
-                         relocatable=command.relocatable, system=unit.tools.system())
+    if command.check:                       # every access of a header is checked, too
+        return [] if libraries else options
+    words = words[:words.index(os.fspath(unit.file))]
+    ready = _libraries(unit, words) if libraries else precompiled.flags_for(words)
+    return options + ready if ready or not libraries else []
+
+
+def _device(unit: Unit, target: Path) -> None:
+    """Write the device's object; of relocatable code the one that waits for the device link."""
+    command = unit.command
+    from reactant.cuda_programs.device.compile import device_code, device_object  # half a second, beside clang's work
+
+    def made(options: list[str]) -> str:
+        return device_code(unit.file, options, contract=command.contract, relocatable=command.relocatable,
+                           system=unit.tools.system(), check=command.check)
+
+    code = ""
+    if options := device_options(unit, libraries=True):
+        with contextlib.suppress(clang.CompilationError):       # all of a library was included, and may be the reason
+            code = made(options)
+    code = code or made(device_options(unit))
+    if command.relocatable:
+        device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
+    else:
+        target.write_bytes(device_object(code, unit.identity, command.check))
 
 
 def say(command: list[str], output: str = "") -> None:
     """Run a compiler; what it says goes on without what nobody wants to know. Raises `CompilationFailed`."""
-    _said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
+    said(subprocess.run(command, capture_output=True, text=True, errors="replace", check=False), output)
 
 
-def _said(done: subprocess.CompletedProcess, output: str = "") -> None:
-    said = NOISE.sub("", done.stderr)
-    if said:
-        sys.stderr.write(said)
+def said(done: subprocess.CompletedProcess, output: str = "") -> None:
+    """Hand on what a compiler or linker said. Raises `CompilationFailed`."""
+    words = NOISE.sub("", done.stderr)
+    if _LIBRARY_MISSING.search(words) and not device_libraries():
+        words += ADVICE
+    if words:
+        sys.stderr.write(words)
     if output:
         Path(output).write_text(done.stdout)
     elif done.stdout:

@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from reactant.support.folders import home as user_folder
 FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fno-exceptions", "-Wall", "-Wextra", "-Werror",
          "-ffunction-sections", f"-I{RUNTIME}", f"-I{INCLUDE}")
 ARCHIVES = ("libcudart_static.a", "libcudart.a")
+EXPORTS = "reactant.exports"
+"""Which of a program's functions modules see that it loads (a list for the linker)."""
 EMPTY = ("libcudadevrt.a", "libcuda.a", "libnvrtc.a")
 
 
@@ -69,22 +71,23 @@ def home(tools: Toolchain) -> Path:
     folder = cache_folder() / f"{digest()}-{tools.name}-{compiler}"
     if (folder / "lib64" / ARCHIVES[0]).exists():
         return folder
-    try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with _one_at_a_time(folder.with_suffix(".lock")):
-            if not (folder / "lib64" / ARCHIVES[0]).exists():
-                _make(tools, folder)
-    except OSError as error:
-        raise RuntimeLibraryError(f"The runtime library cannot be kept in {folder.parent}: {error.strerror}.",
-                                  hint="Name another folder with REACTANT_CUDA_CACHE.") from None
+    with kept(folder.with_suffix(".lock")):
+        if not (folder / "lib64" / ARCHIVES[0]).exists():
+            _make(tools, folder)
     return folder
 
 
 @contextlib.contextmanager
-def _one_at_a_time(lock: Path) -> Iterator[None]:
-    with open(lock, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+def kept(lock: Path) -> Iterator[None]:
+    """What is done within is done by one process at a time, and writes beside the lock. Raises `RuntimeLibraryError`."""
+    try:
+        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with open(lock, "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+    except OSError as error:
+        raise RuntimeLibraryError(f"The runtime library cannot be kept in {lock.parent}: {error.strerror}.",
+                                  hint="Name another folder with REACTANT_CUDA_CACHE.") from None
 
 
 def _make(tools: Toolchain, folder: Path) -> None:
@@ -94,10 +97,13 @@ def _make(tools: Toolchain, folder: Path) -> None:
             (whole / name).mkdir(parents=True)
         sources = sorted(RUNTIME.glob("*.cpp"), key=lambda file: -file.stat().st_size)
         with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-            objects = list(threads.map(lambda source: _compiled(tools, source, whole / "objects"), sources))
-        _call([*tools.archiver, "rcs", str(whole / "lib64" / ARCHIVES[0]), *map(str, objects)])
+            nvcc = str(folder / "bin" / "nvcc").replace("\\", "\\\\").replace('"', '\\"')
+            flags = (*FLAGS, f'-DREACTANT_NVCC="{nvcc}"')           # what nvrtc calls
+            objects = list(threads.map(lambda source: compiled(tools, source, whole / "objects", flags), sources))
+        call([*tools.archiver, "rcs", str(whole / "lib64" / ARCHIVES[0]), *map(str, objects)])
         for name in ARCHIVES[1:]:
             (whole / "lib64" / name).symlink_to(ARCHIVES[0])
+        (whole / "lib64" / EXPORTS).write_text("{ reactant_*; };\n")
         for name in EMPTY:
             (whole / "lib64" / name).write_bytes(b"!<arch>\n")
         shutil.rmtree(whole / "objects")
@@ -110,13 +116,15 @@ def _make(tools: Toolchain, folder: Path) -> None:
         os.rename(whole, folder)
 
 
-def _compiled(tools: Toolchain, source: Path, folder: Path) -> Path:
+def compiled(tools: Toolchain, source: Path, folder: Path, flags: Sequence[str]) -> Path:
+    """The object of a source of the runtime. Raises `RuntimeLibraryError` with the compiler's words."""
     target = folder / f"{source.stem}.o"
-    _call([*tools.compiler(), *FLAGS, "-c", str(source), "-o", str(target)])
+    call([*tools.compiler(), *flags, "-c", str(source), "-o", str(target)])
     return target
 
 
-def _call(command: list[str]) -> None:
+def call(command: list[str]) -> None:
+    """Run a compiler or archiver. Raises `RuntimeLibraryError` with its words."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeLibraryError(f"The runtime library does not compile:\n{done.stderr.strip()}")

@@ -52,7 +52,7 @@ OPTIONS: tuple[Option, ...] = (
     *_rows(False, "mode", "-c --compile : object", "-ptx --ptx : ptx", "-E --preprocess : preprocess",
            "-M --generate-dependencies : depend", "-MM --generate-nonsystem-dependencies : depend-user",
            "-dlink --device-link : device-link", "-lib --lib : archive", "-link --link : link",
-           "-cubin --cubin : ptx", "-fatbin --fatbin : ptx"),
+           "-cubin --cubin : image", "-fatbin --fatbin : image"),
     *_rows(False, "relocatable_object", "-dc --device-c", "-dw --device-w"),
     *_rows(True, "relocatable", "-rdc --relocatable-device-code"),
     *_rows(False, "set_flag", "-shared --shared : shared", "-v --verbose : verbose", "-dryrun --dryrun : dry_run",
@@ -75,10 +75,12 @@ OPTIONS: tuple[Option, ...] = (
     *_rows(False, "set_flag", "-g --debug : debug", "-G --device-debug : device_debug",
            "-lineinfo --generate-line-info : line_info", "-pg --profile : profiled"),
     *_rows(True, "contract", "-fmad --fmad"),
+    *_rows(False, "check", "--check -check --check=memory -check=memory : memory", "--check=race -check=race : race"),
     # the host's compiler and the linker
     *_rows(True, "host", "-Xcompiler --compiler-options"),
     *_rows(True, "linker", "-Xlinker --linker-options"),
-    *_rows(True, "set_text", "-ccbin --compiler-bindir : host_compiler"),
+    *_rows(True, "set_text", "-ccbin --compiler-bindir : host_compiler",
+           "--reactant-names : names"),
     *_rows(True, "link_value", "-L --library-path : -L", "-l --library : -l", joined=True),
     # response files and programs that are run
     *_rows(True, "response_file", "-optf --options-file"),
@@ -151,11 +153,14 @@ class Command:
     line_info: bool = False
     profiled: bool = False
     fast_math: bool = False
+    check: str = ""
     verbose: bool = False
     dry_run: bool = False
     run: bool = False
     run_arguments: list[str] = field(default_factory=list)
     host_compiler: str = ""
+    names: str = ""
+    """The file of nvrtc's name expressions."""
     language_now: str = ""
 
     @property
@@ -218,6 +223,9 @@ class _Actions:
 
     def contract(self, detail: str, value: str) -> None:
         self.command.contract = _boolean("-fmad", value)
+
+    def check(self, detail: str, value: str) -> None:
+        self.command.check = detail
 
     def host(self, detail: str, value: str) -> None:
         self.command.host_options += _listed(value)
@@ -282,7 +290,11 @@ def parse(arguments: Sequence[str]) -> Command:
 def _option(table: dict[str, Option], text: str, left: list[str]) -> tuple[Option | None, str]:
     """The row that `text` begins, and its value, which is taken from `left` where it is the next word."""
     name, equals, value = text.partition("=")
+    if text in table and equals:
+        return table[text], ""
     option = table.get(name)
+    if option is not None and option.action == "check" and equals:
+        raise CommandLineError(f"{text}: there is no such check", hint="Say --check=memory or --check=race.")
     if option is not None and not (option.joined and not text.startswith("--") and equals and len(name) > 2):
         if not option.value:
             return (option, "") if not equals else (None, "")

@@ -1,4 +1,5 @@
-"""The headers that every program includes, precompiled: half of the time that clang takes for a small program.
+"""The headers that every program includes, precompiled: half of the time that clang takes for a small program; those of
+Thrust and CUB, which take seconds, for programs that include some of them.
 
 One file for each side and set of flags that decide what headers mean, in the folder of caches. Flags that headers do
 not see (`-DN=3` where no header has an `N`, -I, warnings) do not count.
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reactant.cuda_programs.driver import library
-from reactant.cuda_programs.driver.toolchain import INCLUDE
+from reactant.cuda_programs.driver.toolchain import INCLUDE, LIBRARIES, device_libraries
 from reactant.kernels.ways_in import clang
 from reactant.support import folders
 
@@ -23,14 +24,25 @@ ASIDE = re.compile(r"-(I|W|isystem|iquote|idirafter|cuid=).*|-w|-Q.*|-g|-c|-v")
 VALUE = {"-isystem", "-iquote", "-idirafter", "-include", "-imacros"}
 PART = re.compile(r"NDEBUG|_\w+")
 """Macros that belong to the flags where headers know them; with others that they know, nothing is precompiled."""
+_LIBRARY = re.compile(r"^\s*#\s*include\s*[<\"](thrust|cub)/", re.MULTILINE)
+_DEFINED = re.compile(r"^\s*#\s*define\s+(\w+)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def flags_for(command: Sequence[str]) -> list[str]:
+def library_header(text: str) -> str:
+    """The name of the header that stands for the libraries that a source includes; "" where there is none."""
+    found = {m[1] for m in _LIBRARY.finditer(text)}
+    name = "_".join(each for each in ("thrust", "cub") if each in found)
+    return f"reactant_{name}.h" if name and device_libraries() else ""
+
+
+def flags_for(command: Sequence[str], header: str = "", text: str = "") -> list[str]:
     """What a compiler's command is given in addition, so that it reads precompiled headers; [] where there are none.
 
     Args:
         command: clang's command with all flags but for the source and what is written.
+        header: the answer of `library_header`: its headers are precompiled, too.
+        text: the source, whose macros before them may change what they mean: nothing is precompiled then.
 
     Returns:
         The flags, to be put before all `-include`.
@@ -38,11 +50,18 @@ def flags_for(command: Sequence[str]) -> list[str]:
     if any(word in ("-imacros", "-include-pch") for word in command):
         return []
     told, macros = _split(command)
+    if header:
+        libraries = device_libraries()
+        before = text[:max(m.end() for m in _LIBRARY.finditer(text))]
+        macros = [m for m in macros if m not in libraries] + [f"-D{m[1]}" for m in _DEFINED.finditer(before)]
+        told += [*libraries, "-include", str(LIBRARIES / header)]
     folder = library.cache_folder() / "headers" / _key(told)
     words = _words(folder, told)
     if words is None:
         return []
     known = [macro for macro in macros if re.split(r"[=(]", macro[2:])[0] in words]
+    if header and known:
+        return []
     if any(not PART.fullmatch(re.split(r"[=(]", macro[2:])[0]) for macro in known):
         return []
     target = folder / (hashlib.sha256("\0".join(known).encode()).hexdigest()[:16] + ".pch")
@@ -79,8 +98,8 @@ def _split(command: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _key(told: list[str]) -> str:
     made = hashlib.sha256("\0".join(told).encode())
-    for folder in (INCLUDE, INCLUDE / "reactant_program", clang.HEADERS):
-        for file in sorted(folder.iterdir()):
+    for folder in (INCLUDE, INCLUDE / "reactant_program", clang.HEADERS, LIBRARIES):
+        for file in sorted(folder.rglob("*") if folder == LIBRARIES else folder.iterdir()):
             found = file.stat()
             made.update(f"{file} {found.st_size} {found.st_mtime_ns}\n".encode())
     return made.hexdigest()[:24]

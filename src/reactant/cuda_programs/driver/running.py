@@ -32,14 +32,18 @@ def main(arguments: Sequence[str], rest: Sequence[str]) -> int:
     if parsed.mode != "link" or parsed.output or parsed.shared:
         raise CommandLineError("reactant run makes an executable of its own, and runs it",
                                hint="Say reactant nvcc for -o, -c, -shared and their like.")
-    key = hashlib.sha256("\0".join([os.getcwd(), library.digest(), _compiler(), *arguments]).encode()).hexdigest()[:32]
-    program = library.cache_folder() / "programs" / key
-    if not _current(program):
-        status = _make(program, list(arguments), parsed.inputs)
-        if status != 0:
-            return status
+    program, status = made(arguments)
+    if status != 0:
+        return status
     status = subprocess.run([str(program), *rest], check=False).returncode
     return status if status >= 0 else 128 - status
+
+
+def made(arguments: Sequence[str]) -> tuple[Path, int]:
+    """What a command line makes, kept for as long as it would make the same: (where it is, the compiler's status)."""
+    key = hashlib.sha256("\0".join([os.getcwd(), library.digest(), _compiler(), *arguments]).encode()).hexdigest()[:32]
+    program = library.cache_folder() / "programs" / key
+    return program, 0 if _current(program) else _make(program, list(arguments), parse(arguments).inputs)
 
 
 def _compiler() -> str:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -18,6 +19,13 @@ INCLUDE = Path(__file__).parents[1] / "host" / "include"
 """Headers of CUDA programs."""
 RUNTIME = Path(__file__).parents[1] / "runtime"
 """The runtime library's source."""
+LIBRARIES = Path(__file__).parents[1] / "host" / "cccl"
+"""What takes the place of files of CCCL (Thrust, CUB, libcu++): how work is divided on this device."""
+CCCL = "nvidia-cuda-cccl-cu12", "12.9."
+"""The package with CCCL's headers, and the release that `LIBRARIES` fits."""
+
+SETTINGS = "-DCUB_DISABLE_CDP", "-DCCCL_DISABLE_NVTX", "-D_LIBCUDACXX_ATOMIC_UNSAFE_AUTOMATIC_STORAGE"
+"""Algorithms that device code calls run within its thread; nobody records ranges; all memory is of one kind."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,19 @@ class Toolchain:
     def compiler(self, cplusplus: bool = True) -> list[str]:
         """The command that compiles C or C++, with the headers of the libraries."""
         return [str(self.zig), "clang", *(["--driver-mode=g++"] if cplusplus else []), *self.system(cplusplus)]
+
+
+@functools.cache
+def device_libraries() -> tuple[str, ...]:
+    """clang's flags for Thrust, CUB and libcu++; none where NVIDIA's package with their headers is not installed."""
+    try:
+        distribution = importlib.metadata.distribution(CCCL[0])
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+    folder = Path(str(distribution.locate_file("nvidia/cuda_cccl/include")))
+    if not distribution.version.startswith(CCCL[1]) or not (folder / "thrust").is_dir():
+        return ()
+    return f"-I{LIBRARIES}", "-isystem", str(folder), *SETTINGS
 
 
 def toolchain(host_compiler: str = "") -> Toolchain:

@@ -73,6 +73,7 @@ cudaError_t check(const Fill &fill) {
 
 void run(const Copy &copy) {
     if (copy.to == copy.from && copy.to_pitch == copy.from_pitch) return;
+    if (recorder && recorder->copy(copy)) return;
     if (copy.height == 1 && copy.depth == 1 && copy.width >= in_parallel) {
         parallel(copy.width, 1 << 20, [](void *context, uint64_t first, uint64_t last) {
             const Copy &c = *(const Copy *)context;
@@ -87,6 +88,7 @@ void run(const Copy &copy) {
 }
 
 void run(const Fill &fill) {
+    if (recorder && recorder->fill(fill)) return;
     if (fill.height == 1 && fill.depth == 1 && fill.width >= in_parallel && fill.element == 1) {
         parallel(fill.width, 1 << 20, [](void *context, uint64_t first, uint64_t last) {
             const Fill &f = *(const Fill *)context;
@@ -129,6 +131,16 @@ cudaError_t make_copy(const cudaMemcpy3DParms &p, Copy *copy) {
     return cudaSuccess;
 }
 
+cudaError_t submit_fill(const Fill &fill, cudaStream_t stream) {
+    return call([&] {
+        if (cudaError_t error = check(fill)) return error;
+        Node node;
+        node.type = cudaGraphNodeTypeMemset;
+        node.fill = fill;
+        return submit(stream, std::move(node));
+    });
+}
+
 }  // namespace reactant
 
 namespace {
@@ -139,16 +151,6 @@ cudaError_t submit_copy(const Copy &copy, cudaStream_t stream) {
         Node node;
         node.type = cudaGraphNodeTypeMemcpy;
         node.copy = copy;
-        return submit(stream, std::move(node));
-    });
-}
-
-cudaError_t submit_fill(const Fill &fill, cudaStream_t stream) {
-    return call([&] {
-        if (cudaError_t error = check(fill)) return error;
-        Node node;
-        node.type = cudaGraphNodeTypeMemset;
-        node.fill = fill;
         return submit(stream, std::move(node));
     });
 }

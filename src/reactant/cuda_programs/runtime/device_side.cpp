@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace reactant { bool fail(const ReactantLaunch *launch, int error); }
@@ -36,6 +37,7 @@ constexpr size_t first_chunk = (size_t)1 << 18;
 uint64_t heap_limit = (uint64_t)8 << 20;    // what CUDA's own default is; only said, not enforced below memory's size
 
 void fault(int signal, siginfo_t *info, void *) {
+    if (signal == SIGSEGV && recorder && recorder->touch(info->si_addr)) return;
     Call *call = here.call;
     if (!call) {                            // the host's own: as if there were no handler
         struct sigaction plain {};
@@ -65,10 +67,14 @@ void install() {
     }
 }
 
-// A stack of its own for the handler: the fault may be that a thread's stack is used up.
-void give_stack() {
+void install_once() {
     static std::once_flag once;
     std::call_once(once, install);
+}
+
+// A stack of its own for the handler: the fault may be that a thread's stack is used up.
+void give_stack() {
+    install_once();
     constexpr size_t bytes = 64 << 10;
     void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) {
@@ -88,6 +94,10 @@ void split(const ReactantLaunch *launch, uint64_t block, uint64_t thread, unsign
 }
 
 }  // namespace
+
+namespace reactant {
+void handle_faults() { install_once(); }
+}
 
 namespace reactant {
 
@@ -134,10 +144,15 @@ void *reactant_scratch(uint64_t bytes) {
 
 void *reactant_device_malloc(uint64_t bytes) {
     if (bytes == 0 || bytes > memory_bytes()) return nullptr;
+    void *memory = nullptr;
+    if (checked_program) return allocate(&memory, bytes, Kind::device) == cudaSuccess ? memory : nullptr;
     return aligned_alloc(16, (bytes + 15) & ~(uint64_t)15);
 }
 
-void reactant_device_free(void *memory) { free(memory); }
+void reactant_device_free(void *memory) {
+    if (checked_program) release(memory, false);
+    else free(memory);
+}
 
 int64_t reactant_device_clock(void) { return (int64_t)nanoseconds(); }
 uint64_t reactant_device_nanoseconds(void) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace {
@@ -32,7 +33,8 @@ cudaError_t broken() { return (cudaError_t)sticky.load(std::memory_order_relaxed
 cudaError_t report(cudaError_t error) {
     if (error != cudaSuccess && error != cudaErrorNotReady) {
         last = error;
-        explain("%s (%s)", cudaGetErrorName(error), cudaGetErrorString(error));
+        if (checked_program) failed_call(error);
+        else explain("%s (%s)", cudaGetErrorName(error), cudaGetErrorString(error));
     }
     return error;
 }
@@ -47,7 +49,7 @@ bool checking() {
         const char *text = getenv("REACTANT_CUDA_CHECK");
         return text && *text && *text != '0';
     }();
-    return on;
+    return on || checked_program;
 }
 
 void explain(const char *format, ...) {

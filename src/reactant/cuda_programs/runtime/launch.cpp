@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "checks.h"
 #include "runtime.h"
 
 using namespace reactant;
@@ -16,8 +17,10 @@ constexpr double wake_cost = 8000;              // nanoseconds: less work than t
 constexpr double range_cost = 20000;            // of one range of blocks, so that threads share evenly
 constexpr double unknown_cost = 4;              // nanoseconds of a thread of a kernel that has not run yet
 
-struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; };
+struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; const void *site; };
 thread_local std::vector<Configuration> pushed;
+thread_local double work_of_next = 0;           // nanoseconds of the thread's next launch, where it has said so
+thread_local const void *site_of_popped = nullptr;
 
 std::atomic<uint64_t> launches{0};
 
@@ -43,7 +46,8 @@ void run_alone(Blocks &blocks) { part(&blocks, 0, blocks.launch->blocks); }
 void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads) {
     double cost = function.cost.load(std::memory_order_relaxed);
     if (cost == 0) cost = kernel.work ? kernel.work / 100.0 : unknown_cost;
-    double work = cost * (double)threads;
+    double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
+    work_of_next = 0;
     uint64_t count = blocks.launch->blocks;
     bool alone = work < 2 * wake_cost || processors() == 1 || count == 1 || inside_parallel();
     uint64_t start = nanoseconds();
@@ -66,6 +70,16 @@ void run_with_grid_barrier(Blocks &blocks, State &state) {
     if (parts > count) parts = (unsigned)count;
     state.barrier.parts = parts;
     together(count, parts, part, &blocks);
+}
+
+// One after the other, so that what threads do is in one order; those that meet in the grid are under way at once.
+void run_checked(const ReactantKernel &kernel, Blocks &blocks) {
+    const bool at_once = kernel.flags & REACTANT_KERNEL_GRID_BARRIER;
+    const uint64_t step = at_once ? blocks.launch->blocks : 1;
+    for (uint64_t k = 0; k < blocks.launch->blocks && !failed(blocks.launch); k += step) {
+        part(&blocks, k, k + step);
+        end_of_block();
+    }
 }
 
 }  // namespace
@@ -120,6 +134,7 @@ cudaError_t check(const Launch &launch) {
 }
 
 cudaError_t run(const Launch &launch, void *const *arguments) {
+    if (recorder && !inside_kernel() && recorder->launch(launch, arguments)) return cudaSuccess;
     const ReactantKernel &kernel = *kernel_of(*launch.function);
     State state;
     ReactantLaunch made{};
@@ -134,7 +149,8 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     made.runtime = &state;
     Blocks blocks{&made, arguments};
     uint64_t threads = made.blocks * launch.block.x * launch.block.y * launch.block.z;
-    if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
+    if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
+    else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
     else run_measured(*launch.function, kernel, blocks, threads);
     cudaError_t error = end_of(&made);
@@ -161,12 +177,9 @@ size_t blocks_per_processor(Function &function, int block, size_t shared) {
 
 }  // namespace reactant
 
-namespace {
-
-cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
-                          bool cooperative) {
+namespace reactant {
+cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream) {
     return call([&]() -> cudaError_t {
-        Launch launch{function_of(stub), grid, block, shared, cooperative};
         if (cudaError_t error = check(launch)) return error;
         bool capturing = false;
         if (cudaError_t error = ready(stream, &capturing)) return error;
@@ -181,13 +194,26 @@ cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **argume
         return submit(stream, std::move(node));
     });
 }
+}  // namespace reactant
+
+namespace {
+
+cudaError_t launch_kernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
+                          bool cooperative, const void *caller) {
+    const void *site = site_of_popped ? site_of_popped : caller;       // <<<>>> calls by a function of its own
+    site_of_popped = nullptr;
+    return launch(Launch{function_of(stub), grid, block, shared, cooperative, site}, arguments, stream);
+}
 
 }  // namespace
 
 extern "C" {
 
+// Thrust's and CUB's kernels whose threads go through tiles know how long they take.
+void reactant_work_of_next_launch(double nanoseconds) { work_of_next = nanoseconds; }
+
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st *stream) {
-    pushed.push_back({grid, block, shared, stream});
+    pushed.push_back({grid, block, shared, stream, __builtin_return_address(0)});
     return 0;
 }
 
@@ -195,18 +221,19 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
     if (pushed.empty()) return report(cudaErrorMissingConfiguration);
     Configuration top = pushed.back();
     pushed.pop_back();
+    site_of_popped = top.site;
     *grid = top.grid, *block = top.block, *shared = top.shared, *(cudaStream_t *)stream = top.stream;
     return cudaSuccess;
 }
 
 cudaError_t cudaLaunchKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared,
                              cudaStream_t stream) {
-    return launch_kernel(stub, grid, block, arguments, shared, stream, false);
+    return launch_kernel(stub, grid, block, arguments, shared, stream, false, __builtin_return_address(0));
 }
 
 cudaError_t cudaLaunchCooperativeKernel(const void *stub, dim3 grid, dim3 block, void **arguments, size_t shared,
                                         cudaStream_t stream) {
-    return launch_kernel(stub, grid, block, arguments, shared, stream, true);
+    return launch_kernel(stub, grid, block, arguments, shared, stream, true, __builtin_return_address(0));
 }
 
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *stub, void **arguments) {
@@ -219,7 +246,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *st
                  attribute.val.clusterDim.y * attribute.val.clusterDim.z > 1) return report(cudaErrorNotSupported);
     }
     return launch_kernel(stub, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
-                         cooperative);
+                         cooperative, __builtin_return_address(0));
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *stub) {
@@ -307,20 +334,13 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void 
     });
 }
 
-int reactant_device_launch(const char *name, const uint32_t grid[3], const uint32_t block[3], void *const *arguments,
-                           uint64_t shared) {
-    Launch launch{function_named(name), dim3{grid[0], grid[1], grid[2]}, dim3{block[0], block[1], block[2]}, shared,
-                  false};
-    cudaError_t error = check(launch);
-    return error != cudaSuccess ? error : run(launch, arguments);
-}
-
 // All calls of the launch arrive; a failing one (an assertion, a trap) lets the others go on, and they end as well.
 void reactant_grid_wait(const ReactantLaunch *launch) {
     GridBarrier &barrier = state_of(launch).barrier;
     unsigned round = barrier.round.load(std::memory_order_acquire);
     if (barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == barrier.parts) {
         barrier.arrived.store(0, std::memory_order_relaxed);
+        if (launch->kernel->flags & REACTANT_KERNEL_CHECKED) checked_meetings->grid(launch);
         barrier.round.fetch_add(1, std::memory_order_release);
         return;
     }

@@ -2,7 +2,7 @@
 //
 // Lanes of a warp meet where their masks say. Where lanes wait for others that are elsewhere (masks that name lanes
 // which a branch has parted, __activemask), those that are the earliest in the program go on: who is behind catches up.
-#include "reactant_frame.h"
+#include "checks.h"
 
 namespace {
 
@@ -131,6 +131,7 @@ extern "C" void reactant_reduce_block(ReactantFrame *frame, int32_t state) {
 extern "C" int reactant_run_block(ReactantFrame *frame) {
     ReactantFrame &f = *frame;
     const uint32_t n = f.threads;
+    const bool checked = f.launch->kernel->flags & REACTANT_KERNEL_CHECKED;
     // all that are at the start, that the grid has let go, or that went in step with others until now
     for (uint32_t t = 0; t < n; ++t) {
         const int kind = f.state[t] < 0 ? BLOCK : kind_of(f.state[t]);
@@ -140,6 +141,8 @@ extern "C" int reactant_run_block(ReactantFrame *frame) {
         for (uint32_t first = 0; first < n; first += LANES) {
             const uint32_t count = n - first < LANES ? n - first : LANES;
             while (const uint32_t group = released(f, first, count)) {
+                if (checked && kind_of(f.state[first + __builtin_ctz(group)]) == WARP)
+                    reactant::checked_meetings->lanes(f, first, group);
                 answer(f, first, group);
                 for (uint32_t rest = group; rest; rest &= rest - 1) resume(f, first + __builtin_ctz(rest));
             }
@@ -153,6 +156,7 @@ extern "C" int reactant_run_block(ReactantFrame *frame) {
             if (kind != BLOCK) { ++reducing; holds += f.x[t] != 0; }
         }
         if (!here) return grid != 0;
+        if (checked) reactant::checked_meetings->block(f);
         for (uint32_t t = 0; t < n; ++t) {
             if (f.state[t] < 0) continue;
             const int kind = kind_of(f.state[t]);

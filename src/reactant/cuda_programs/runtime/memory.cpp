@@ -8,6 +8,7 @@
 #include <map>
 #include <shared_mutex>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace {
@@ -17,6 +18,7 @@ using reactant::Kind;
 
 constexpr size_t large = (size_t)1 << 20;       // mapped from here on: whole pages, huge ones where the system has them
 constexpr size_t huge_page = (size_t)2 << 20;
+constexpr size_t gap = 4096;                    // behind small allocations of checked programs
 constexpr size_t kept_at_most = (size_t)1 << 30;
 
 struct Kept { void *memory; size_t bytes; };
@@ -25,8 +27,11 @@ struct Table {
     std::shared_mutex mutex;
     std::map<uintptr_t, Allocation> rows;
     std::vector<Kept> kept;                     // freed mappings: touching new pages costs more than a kernel
-    size_t kept_bytes = 0, used = 0;
+    size_t kept_bytes = 0, used = 0, made = 0;
 };
+
+// Arrays that are read at the same index do not share the sets of caches: they begin at different places of a page.
+constexpr size_t room = 65536, between = 4096 + 256, places = 15;
 
 Table &table() {
     static Table *const made = new Table;       // never destroyed: programs free memory in destructors of statics
@@ -45,6 +50,8 @@ void *mapped(size_t bytes) {
             t.kept_bytes -= bytes;
             return memory;
         }
+    size_t place = t.made++ % places * between;
+    bytes += room;
     size_t whole = bytes + huge_page;           // a page that nobody may touch behind it, and alignment
     char *memory = (char *)mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == (char *)MAP_FAILED) return nullptr;
@@ -55,7 +62,7 @@ void *mapped(size_t bytes) {
     char *end = start + bytes + 4096;           // the guard
     if (end < memory + whole) munmap(end, (size_t)(memory + whole - end));
     madvise(start, bytes, MADV_HUGEPAGE);
-    return start;
+    return start + place;
 }
 
 void unmapped(void *memory, size_t bytes) {
@@ -64,7 +71,7 @@ void unmapped(void *memory, size_t bytes) {
         t.kept.push_back({memory, bytes});
         t.kept_bytes += bytes;
     } else {
-        munmap(memory, bytes + 4096);
+        munmap((void *)((uintptr_t)memory & ~(uintptr_t)(room - 1)), bytes + room + 4096);
     }
 }
 
@@ -82,14 +89,17 @@ cudaError_t allocate(void **memory, size_t bytes, Kind kind, unsigned flags) {
         explain("%zu bytes were asked for, %zu are in use, the device has %zu", bytes, t.used, memory_bytes());
         return cudaErrorMemoryAllocation;
     }
-    size_t size = bytes >= large ? (bytes + 4095) & ~(size_t)4095 : 0;
-    void *found = size ? mapped(size) : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
+    size_t size = bytes >= large && !recorder ? (bytes + 4095) & ~(size_t)4095 : 0;
+    size_t whole = ((bytes + 255) & ~(size_t)255) + (checked_program ? gap : 0);
+    void *found = recorder ? recorder->allocate(bytes, kind) : size ? mapped(size) : aligned_alloc(256, whole);
     if (!found) return cudaErrorMemoryAllocation;
     t.rows[(uintptr_t)found] = Allocation{(uintptr_t)found, bytes, kind, flags, size};
     t.used += bytes;
     *memory = found;
     return cudaSuccess;
 }
+
+std::atomic<uint64_t> releases{0};
 
 cudaError_t release(void *memory, bool of_host) {
     if (!memory) return cudaSuccess;
@@ -102,9 +112,10 @@ cudaError_t release(void *memory, bool of_host) {
     }
     Allocation allocation = row->second;
     t.rows.erase(row);
+    ++releases;
     t.used -= allocation.bytes;
     if (allocation.mapped) unmapped(memory, allocation.mapped);
-    else free(memory);
+    else if (!recorder || !recorder->release(memory)) free(memory);
     return cudaSuccess;
 }
 

@@ -46,7 +46,10 @@ enum {
        reactant_grid_wait. A kernel without the flag may be called any number of times in any order. */
     REACTANT_KERNEL_GRID_BARRIER = 1u,
     /* Its blocks communicate while they run (they spin on what other blocks write): ranges of few blocks in order. */
-    REACTANT_KERNEL_SPINS = 2u
+    REACTANT_KERNEL_SPINS = 2u,
+    /* Tells of its accesses (checks.h): all blocks run on one thread, one after the other. */
+    REACTANT_KERNEL_CHECKED = 4u,
+    REACTANT_KERNEL_RACES = 8u          /* and is checked for races */
 };
 
 typedef struct ReactantParameter {
@@ -148,10 +151,15 @@ void *reactant_surface(uint64_t surface, int kind, int64_t x, int64_t y, int64_t
 
 /* ---- device: launches by kernels (dynamic parallelism) ---- */
 
-/* Launches `kernel` (mangled name, of any module); runs before the launching block ends at the latest. Values of the
-   arguments are copied. Returns a cudaError_t. */
-int reactant_device_launch(const char *kernel, const uint32_t grid[3], const uint32_t block[3], void *const *arguments,
-                           uint64_t dynamic_shared);
+/* What a launch of device code names: a kernel of any module by its name, one of the same object by its row as well. */
+typedef struct ReactantLaunched { const char *name; const ReactantKernel *kernel; } ReactantLaunched;
+
+/* Memory for the values of a launch's arguments, each at its offset (ReactantParameter); the launch gives it back. */
+void *reactant_parameter_buffer(uint64_t bytes);
+/* Runs a grid; it is over when this returns. Returns a cudaError_t, which the thread's last error of the device is, too. */
+int reactant_launch_from_device(const ReactantLaunched *launched, void *parameters, const uint32_t grid[3], const uint32_t block[3],
+                                uint32_t dynamic_shared);
+int reactant_last_error_of_device(int clear);
 
 #ifdef __cplusplus
 }

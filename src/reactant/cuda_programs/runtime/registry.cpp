@@ -5,6 +5,7 @@
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "checks.h"
 #include "runtime.h"
 
 namespace {
@@ -22,7 +23,10 @@ struct Registry {
     std::map<uintptr_t, const ReactantSymbol *> addresses;
     size_t addressed = 0;                                           // modules that are in `addresses`
     std::map<std::string, Function *> named;
+    std::unordered_map<const ReactantKernel *, Function *> rows;
 };
+
+thread_local std::vector<const ReactantModule *> *listed = nullptr;
 
 Registry &registry() {
     static Registry *const made = new Registry;
@@ -89,6 +93,17 @@ Function *function_named(const char *name) {
     return r.named[name] = made;
 }
 
+Function *function_of_row(const ReactantKernel *kernel) {
+    Registry &r = registry();
+    std::unique_lock lock(r.mutex);
+    Function *&made = r.rows[kernel];
+    if (!made) {
+        made = new Function;
+        made->stub = nullptr, made->name = kernel->name, made->identity = nullptr, made->kernel = kernel;
+    }
+    return made;
+}
+
 const ReactantSymbol *symbol_of(const void *shadow) {
     Registry &r = registry();
     std::unique_lock lock(r.mutex);
@@ -123,6 +138,18 @@ bool symbol_at(const void *address, ReactantSymbol *found) {
     return true;
 }
 
+void list_modules(std::vector<const ReactantModule *> *into) { listed = into; }
+
+void forget(const ReactantModule *module) {
+    Registry &r = registry();
+    std::unique_lock lock(r.mutex);
+    std::vector<const ReactantModule *> rest;
+    for (const ReactantModule *each : r.modules)
+        if (each != module) rest.push_back(each);
+    r.modules.swap(rest);
+    r.addresses.clear(), r.addressed = 0, r.named.clear(), r.rows.clear();
+}
+
 }  // namespace reactant
 
 using namespace reactant;
@@ -155,6 +182,9 @@ void reactant_register_module(const ReactantModule *module) {
     }
     std::unique_lock lock(registry().mutex);
     registry().modules.push_back(module);
+    if (listed) listed->push_back(module);
+    for (uint64_t k = 0; k < module->kernel_count; ++k)
+        if (module->kernels[k].flags & REACTANT_KERNEL_CHECKED) check_at_end();
 }
 
 // Called by clang's constructors. The wrapper's third word is the GPU binary: the identity of the translation unit.

@@ -52,6 +52,7 @@ struct Allocation { uintptr_t base; size_t bytes; Kind kind; unsigned flags; siz
 cudaError_t allocate(void **memory, size_t bytes, Kind kind, unsigned flags = 0);
 cudaError_t release(void *memory, bool of_host);
 bool find(const void *address, Allocation *found);
+extern std::atomic<uint64_t> releases;           // of allocations, so far
 
 // Bytes that a copy or a memset covers: rows of `width` bytes, `pitch` apart, in slices `slice` apart.
 struct Copy {
@@ -65,6 +66,7 @@ cudaError_t check(const Copy &copy);
 cudaError_t check(const Fill &fill);
 void run(const Copy &copy);
 void run(const Fill &fill);
+cudaError_t submit_fill(const Fill &fill, cudaStream_t stream);     // as an API function
 cudaError_t make_copy(const cudaMemcpy3DParms &parameters, Copy *copy);
 
 // ---- arrays ----
@@ -82,22 +84,44 @@ struct Function {
 Function *function_of(const void *stub);        // nullptr: no such kernel in the program
 const ReactantKernel *kernel_of(Function &function);
 Function *function_named(const char *kernel);
+Function *function_of_row(const ReactantKernel *kernel);      // of a kernel that device code launches
 const ReactantSymbol *symbol_of(const void *shadow);
 bool symbol_at(const void *address, ReactantSymbol *found);
+// Modules that constructors of this thread register while `listed` is set are written there, too.
+void list_modules(std::vector<const ReactantModule *> *listed);
+void forget(const ReactantModule *module);
 
 // ---- launches ----
 
 struct Launch {
     Function *function; dim3 grid, block; size_t shared; bool cooperative;
+    const void *site = nullptr;                 // the host's instruction behind it
 };
 cudaError_t check(const Launch &launch);
 cudaError_t run(const Launch &launch, void *const *arguments);
+cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream);      // as an API function
 size_t blocks_per_processor(Function &function, int block, size_t shared);
 // The blocks of a launch on this thread, with what it fails of caught.
 void run_blocks(const ReactantLaunch *launch, void *const *arguments, uint64_t first, uint64_t last);
 bool failed(const ReactantLaunch *launch);
 cudaError_t end_of(const ReactantLaunch *launch);   // what the launch failed of
 bool inside_kernel();
+
+// ---- programs that Python runs ----
+
+// Does, or writes down to be done, what the runtime would do itself (recording.cpp); each says whether it took it.
+struct Recorder {
+    void *(*allocate)(size_t bytes, Kind kind);
+    bool (*release)(void *memory);
+    bool (*launch)(const Launch &launch, void *const *arguments);
+    bool (*copy)(const Copy &copy);
+    bool (*fill)(const Fill &fill);
+    void (*look)();                             // the host may look at what the device wrote
+    bool (*touch)(const void *address);         // an access of the host failed: it may be tried again
+};
+void handle_faults();                           // of kernels, and of what the recorder keeps closed
+extern const Recorder *recorder;                // nullptr: an ordinary program
+inline void look() { if (recorder) recorder->look(); }
 
 // ---- streams and graphs ----
 

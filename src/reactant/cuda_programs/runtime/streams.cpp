@@ -152,6 +152,7 @@ cudaError_t record(cudaEvent_t event, CUstream_st &stream) {
     }
     event->capture = nullptr;
     event->after = nullptr;
+    if (!(event->flags & cudaEventDisableTiming)) look();       // what is measured is over
     event->time = nanoseconds();
     if (pending(stream)) {
         event->after = stream.host_functions;
@@ -199,6 +200,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+    look();
     return call([&] {
         CUstream_st *stream = stream_of(handle);
         if (!stream) return cudaErrorInvalidResourceHandle;
@@ -209,6 +211,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
+    look();
     return call([&] {
         CUstream_st *stream = stream_of(handle);
         if (!stream) return cudaErrorInvalidResourceHandle;
@@ -343,6 +346,7 @@ cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t handle, uns
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) { return cudaEventRecordWithFlags(event, handle, 0); }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    look();
     return call([&] {
         if (!live(event)) return cudaErrorInvalidResourceHandle;
         if (event->capture) return cudaErrorCapturedEvent;
@@ -352,6 +356,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+    look();
     return call([&] {
         if (!live(event)) return cudaErrorInvalidResourceHandle;
         if (event->capture) return cudaErrorCapturedEvent;
@@ -391,6 +396,7 @@ cudaError_t Node::execute(cudaStream_t handle) const {
     case cudaGraphNodeTypeMemcpy: run(copy); return cudaSuccess;
     case cudaGraphNodeTypeMemset: run(fill); return cudaSuccess;
     case cudaGraphNodeTypeHost: {
+        look();
         CUstream_st *stream = stream_of(handle);
         std::lock_guard lock(streams().mutex);
         if (!stream->host_functions) stream->host_functions = std::make_shared<HostFunctions>();

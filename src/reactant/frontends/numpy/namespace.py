@@ -15,7 +15,7 @@ import numpy as np
 from reactant.frontends.arrays import elementwise, implements
 from reactant.frontends.arrays.tensor import Tensor
 from reactant.frontends.arrays.ufunc_methods import METHODS
-from reactant.frontends.numpy import contraction, families, random, refused
+from reactant.frontends.numpy import contraction, families, legacy_random, random, refused
 from reactant.support.records import dataclass
 
 COMPILED, WHILE_TRACING, REFUSED = "compiled", "while tracing", "refused"
@@ -45,6 +45,9 @@ DIFFERENCES = {
         "full, where NumPy would give an empty array; `np.polyfit(..., full=True)` likewise.",
     "np.random.default_rng": "Reproducible for a seed, known or traced, but not NumPy's numbers. The state starts "
         "again at every call: give the seed as an argument. `multivariate_normal(check_valid='warn')` does not check.",
+    "np.random.seed, np.random.RandomState, and np.random.randn and relatives after them": "NumPy's own numbers, as "
+        "constants, where the seed is known; outside of branches and loops that run-time values decide. The hidden "
+        "state is left as the plain function leaves it.",
     "np.nonzero, np.flatnonzero, np.argwhere, np.where(condition), np.unique, np.intersect1d and relatives": "How many "
         "elements they find is known only at run time: they may be counted, reduced, indexed, looped over and stored, "
         "not returned; so may `a[mask]` and `np.extract`.",
@@ -127,7 +130,10 @@ def _random() -> Iterator[Entry]:
         found = getattr(np.random, name)
         if found is np.random.BitGenerator:     # the abstract base
             continue
-        yield _entry("np.random", f"np.random.{name}", getattr(found, "__func__", found))
+        if name in legacy_random.NAMES:
+            yield Entry("np.random", f"np.random.{name}", WHILE_TRACING)
+        else:
+            yield _entry("np.random", f"np.random.{name}", getattr(found, "__func__", found))
 
 
 def _generator() -> Iterator[Entry]:

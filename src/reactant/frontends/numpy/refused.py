@@ -21,10 +21,11 @@ FILES = Reason("{name} reads or writes files, which a compiled program cannot.",
                "Load before the call and pass the array; save what the call returns.", "outside-world")
 GLOBAL_STATE = Reason("{name} changes settings of NumPy, which a compiled program cannot.",
                       "Call it outside.", "outside-world")
-LEGACY_RANDOM = Reason("{name} draws from NumPy's hidden global state, so every call of the compiled program "
+LEGACY_RANDOM = Reason("{name} draws from a state that the compiled program has not seeded, so every call of it "
                        "would repeat the same numbers.",
-                       "Use rng = np.random.default_rng(seed) inside the function, with the seed as an argument, "
-                       "and call its methods.", "random-generator")
+                       "Call np.random.seed(k) or make np.random.RandomState(k) inside the function, or use "
+                       "rng = np.random.default_rng(seed) there, with the seed as an argument, and its methods.",
+                       "random-generator")
 OUTSIDE_GENERATOR = Reason("A random generator made outside keeps its state outside, so every call of the "
                            "compiled program would repeat the same numbers.",
                            "Make one inside with np.random.default_rng(seed), with the seed as an argument.",
@@ -78,12 +79,7 @@ ALWAYS = {
     GLOBAL_STATE: "seterrcall setbufsize set_printoptions",
     PER_ELEMENT: "frompyfunc",
     LEGACY_RANDOM: " ".join("random." + name for name in """
-        seed get_state set_state rand randn randint random random_sample random_integers ranf sample choice
-        bytes shuffle permutation beta binomial chisquare dirichlet exponential f gamma geometric gumbel
-        hypergeometric laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial
-        noncentral_chisquare noncentral_f normal pareto poisson power rayleigh standard_cauchy
-        standard_exponential standard_gamma standard_normal standard_t triangular uniform vonmises wald weibull
-        zipf RandomState""".split()),
+        get_state set_state bytes""".split()),
 }
 
 WITH_TRACED_ARGUMENTS = {

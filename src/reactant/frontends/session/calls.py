@@ -39,6 +39,12 @@ REPLACEMENTS: dict[Any, Callable] = {}
 KINDS: dict[type, Callable[[Any, tuple, dict], Any]] = {}
 """How objects of a type are called, and the bound methods of such objects: `handler(function, arguments, keywords)`."""
 
+LOOKS: list[Callable[[Any, tuple, dict], None]] = []
+"""What looks at each call of a Python function, and may refuse it."""
+
+UNWRAPPED: dict[type, str] = {}
+"""Types of compiled forms of Python functions: the attribute with the function, which runs on traced values."""
+
 
 class _Arrivals:
     """Modules that are imported while tracing (imports in functions, lazy packages): who has replacements for them
@@ -131,6 +137,8 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if replacement is not None:
         with holding(arguments, keywords):
             return replacement(*arguments, **keywords)
+    if kind in UNWRAPPED and involves_any(arguments, keywords):
+        return call(getattr(function, UNWRAPPED[kind]), *arguments, **keywords)
     handler = KINDS.get(kind)
     if handler is not None:
         ag__.foreign_call(arguments, keywords)
@@ -143,6 +151,11 @@ def call(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     if type(method) is FunctionType and is_user_file(method.__code__.co_filename):
         return call(method, function, *arguments, **keywords)
     return call_as_it_is(function, arguments, keywords)
+
+
+def involves_any(arguments: tuple, keywords: dict) -> bool:
+    """Whether values of a trace are among arguments, or in them."""
+    return ag__.involves_tracing(arguments, keywords) or any(map(_holds_tracing, (*arguments, *keywords.values())))
 
 
 def _noted(function: Any, arguments: tuple, result: Any) -> Any:
@@ -306,6 +319,8 @@ def _replacement_of(function: Any) -> Callable | None:
 
 
 def _call_function(function: FunctionType, arguments: tuple, keywords: dict) -> Any:
+    for look in LOOKS:
+        look(function, arguments, keywords)
     if ag__.involves_tracing(arguments, keywords) and computes_with_jax(function):
         return _call_jax(function, arguments, keywords)
     return _call_converted(function, arguments, keywords)
@@ -455,25 +470,31 @@ def set_attr(value: Any, owner: Any, attribute: str) -> None:
         setattr(owner, attribute, value)
 
 
+def _special(x: Any, name: str) -> Any:
+    """A method of the user's that Python calls for an operator, bound as it is there: a static one to nothing."""
+    for cls in type(x).__mro__:
+        if (found := vars(cls).get(name)) is not None:
+            bound = found.__get__(x, type(x)) if hasattr(found, "__get__") else found
+            return bound if convertible(bound.__func__ if type(bound) is MethodType else bound) else None
+    return None
+
+
 def get_item(container: Any, index: Any) -> Any:
-    method = getattr(type(container), "__getitem__", None)
-    if convertible(method):
-        return call(method, container, index)
+    if (method := _special(container, "__getitem__")) is not None:
+        return call(method, index)
     return container[index]
 
 
 def set_item(value: Any, container: Any, index: Any) -> None:
-    method = getattr(type(container), "__setitem__", None)
-    if convertible(method):
-        call(method, container, index, value)
+    if (method := _special(container, "__setitem__")) is not None:
+        call(method, index, value)
     else:
         container[index] = value
 
 
 def del_item(container: Any, index: Any) -> None:
-    method = getattr(type(container), "__delitem__", None)
-    if convertible(method):
-        call(method, container, index)
+    if (method := _special(container, "__delitem__")) is not None:
+        call(method, index)
     else:
         del container[index]
 
@@ -481,9 +502,8 @@ def del_item(container: Any, index: Any) -> None:
 def iterate(iterable: Any) -> Iterable:
     if (ours := getattr(type(iterable), "ag__iterate", None)) is not None:
         return ours(iterable)
-    method = getattr(type(iterable), "__iter__", None)
-    if convertible(method):
-        return call(method, iterable)
+    if (method := _special(iterable, "__iter__")) is not None:
+        return call(method)
     return iterable
 
 

@@ -87,8 +87,10 @@ def _function_of(target: ast.expr, expression: ast.expr) -> ast.Lambda:
 def _unpacked(target: ast.Tuple, expression: ast.expr, source: str) -> ast.expr:
     """`expression` where the names of `target` are bound to the parts of `source`."""
     names = []
+    last = {element.id: position for position, element in enumerate(target.elts) if isinstance(element, ast.Name)}
     for position, element in enumerate(target.elts):
-        names.append(element.id if isinstance(element, ast.Name) else f"{source}_{position}")
+        bound = isinstance(element, ast.Name) and last[element.id] == position      # of `_, _` the last
+        names.append(element.id if bound else f"{source}_{position}")
         if not isinstance(element, ast.Name):
             expression = _unpacked(element, expression, names[-1])
     unpacked = ast.Call(_lambda(names, expression), [ast.Starred(name(source), ast.Load())], [])

@@ -1,9 +1,10 @@
 """Whether a function is a JAX function, told from the names that its code loads. Cheap: no compiler is imported.
 
 A function computes with JAX when it, or code nested in it, loads `jax.numpy`, `jax.lax` or another part of jax that
-computes, or one of their functions. One that loads neither JAX nor NumPy is what the functions it calls are, and where
-they do not say either, JAX's if it is of, or uses, or is given an object of, a library written over JAX. Arrays do not
-decide: NumPy functions take `jax.Array`s too.
+computes, or one of their functions, or says `x.at[...].set(...)`, which JAX's arrays alone have. An import of JAX under
+a condition, beside NumPy, is a choice between the two. One that loads neither JAX nor NumPy is what the functions it
+calls are, and where they do not say either, JAX's if it is of, or uses, or is given an object of, a library written
+over JAX. Arrays do not decide: NumPy functions take `jax.Array`s too.
 """
 from __future__ import annotations
 
@@ -49,6 +50,9 @@ _TYPES = frozenset({"ndarray", "Array", "Tracer"})
 
 _HELD_AS = ("jax", "jnp", "lax", "jr", "jtu", "np", "numpy", "onp")
 """The names that modules give to JAX and to NumPy."""
+
+_UPDATES = frozenset("set add subtract multiply mul divide div power min max apply get".split())
+"""Methods of `x.at[...]`."""
 
 MOST_FUNCTIONS = 100
 """Functions that are looked at for one that says nothing itself."""
@@ -120,6 +124,8 @@ def behind(function: Any) -> Any:
             function = function.func
         elif isinstance(function, CACHED):
             function = function.__wrapped__
+        elif (below := python_function(function)) is not None:
+            function = below
         elif isinstance(function, MethodType):
             function = function.__func__
         elif of_jax(function) or isinstance(function, FunctionType):
@@ -131,6 +137,12 @@ def behind(function: Any) -> Any:
         else:
             method = inspect.getattr_static(type(function), "__call__", None)
             return method if isinstance(method, FunctionType) and not isinstance(function, type) else None
+
+
+def python_function(function: Any) -> FunctionType | None:
+    """The Python function of what `numba.jit` and `numba.njit` return; None for anything else."""
+    registry = sys.modules.get("numba.core.registry")
+    return function.py_func if registry is not None and isinstance(function, registry.CPUDispatcher) else None
 
 
 def brought(function: Any) -> list[Any]:
@@ -166,8 +178,11 @@ def _evidence(function: FunctionType, look: bool = True, given: Sequence[Any] = 
     if asked == NUMPY:
         return NUMPY, []
     for code in codes(function.__code__):
-        if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names):
+        if any(name.startswith("jax.") for name in code.co_names) and not _OTHERS & set(code.co_names) \
+                and not _chooses(function, code):
             return JAX, []                     # import jax.numpy as jnp, in its body
+        if not asked and "at" in code.co_names and _updates(code):
+            return JAX, []
         for name, value in _loaded(function, code):
             if isinstance(value, ModuleType):
                 if asked and _package(value) == "jax":
@@ -192,6 +207,24 @@ def _evidence(function: FunctionType, look: bool = True, given: Sequence[Any] = 
             helpers += [value] if isinstance(value, (FunctionType, MethodType)) or callable(value) and of_jax(value) \
                 else _attributes(value, code)
     return (NUMPY if numpy_loaded or ours else UNKNOWN), helpers
+
+
+def _chooses(function: FunctionType, code: CodeType) -> bool:
+    """Whether code imports JAX under a condition only, and loads NumPy as well."""
+    if not any(isinstance(value, ModuleType) and _package(value) == "numpy" for _, value in _loaded(function, code)):
+        return False
+    skips = [(one.offset, one.argval) for one in dis.get_instructions(code)
+             if "JUMP" in one.opname and "IF" in one.opname and one.argval > one.offset]
+    return all(any(start < one.offset < end for start, end in skips) for one in dis.get_instructions(code)
+               if one.opname == "IMPORT_NAME" and one.argval.startswith("jax"))
+
+
+def _updates(code: CodeType) -> bool:
+    """Whether code says `x.at[...].set(...)`: `np.add.at(...)` is called, `table.at[...]` of others has no methods."""
+    instructions = list(dis.get_instructions(code))
+    asked = any(one.opname == "LOAD_ATTR" and one.argval == "at" and "NULL" not in one.argrepr for one in instructions)
+    return asked and any(one.opname == "BINARY_SUBSCR" and after.argval in _UPDATES
+                         for one, after in itertools.pairwise(instructions))
 
 
 def _asks(function: FunctionType) -> bool | str:

@@ -2,9 +2,12 @@
 #pragma once
 #include "reactant_names_aside.h"
 
+struct __nv_bfloat16_raw { unsigned short x; };
 struct __nv_bfloat16 {
     __bf16 __v;
     __nv_bfloat16() = default;
+    __attribute__((host, device)) constexpr __nv_bfloat16(const __nv_bfloat16_raw &r) : __v(__builtin_bit_cast(__bf16, r.x)) {}
+    __attribute__((host, device)) constexpr operator __nv_bfloat16_raw() const { return __nv_bfloat16_raw{__builtin_bit_cast(unsigned short, __v)}; }
     __attribute__((host, device)) __nv_bfloat16(float x) : __v((__bf16)x) {}
     __attribute__((host, device)) __nv_bfloat16(double x) : __v((__bf16)(float)x) {}
     __attribute__((host, device)) __nv_bfloat16(int x) : __v((__bf16)(float)x) {}
@@ -43,6 +46,7 @@ __RT_BF_D __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c
 __RT_BF_D __nv_bfloat16 __hmax(__nv_bfloat16 a, __nv_bfloat16 b) { return fmaxf(a, b); }
 __RT_BF_D __nv_bfloat16 __hmin(__nv_bfloat16 a, __nv_bfloat16 b) { return fminf(a, b); }
 __RT_BF bool __hisnan(__nv_bfloat16 a) { return a != a; }
+__RT_BF int __hisinf(__nv_bfloat16 a) { float f = a; return __builtin_isinf(f) ? (f > 0 ? 1 : -1) : 0; }
 #define __RT_BF_TEST(N, O) __RT_BF bool __h##N(__nv_bfloat16 a, __nv_bfloat16 b) { return (float)a O (float)b; }
 __RT_BF_TEST(eq, ==) __RT_BF_TEST(lt, <) __RT_BF_TEST(le, <=) __RT_BF_TEST(gt, >) __RT_BF_TEST(ge, >=)
 __RT_BF bool __hne(__nv_bfloat16 a, __nv_bfloat16 b) { return a < b || a > b; }

@@ -57,6 +57,14 @@ class _Address:
                                     "typestr": "|u1"}
 
 
+def seen(root: Any, offset: int, count: int, dtype: np.dtype) -> Tensor:
+    """`count` elements of `dtype` from a byte of an array on, to be given to a launch inside a traced function: C's
+    pointers say nothing of what the memory was made for. Nothing else may read through it."""
+    whole = wrap(root)
+    step = StridedStep(offset, (count,), (dtype.itemsize,))
+    return Tensor(whole.storage, (*whole.steps, step), dtype=dtype, writeable=whole.writeable)
+
+
 # ---- from Python objects to arguments --------------------------------------------------------------------------
 
 @dataclass

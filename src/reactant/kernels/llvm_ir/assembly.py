@@ -21,6 +21,9 @@ _STATEMENT = re.compile(r'^(?P<head> *(?:%\S+ = )?)(?:tail )?call (?P<type>[^"\n
                         r'"(?P<code>[^"]*)", "(?P<constraints>[^"]*)"\((?P<operands>.*)\)(?P<rest>[^()\n]*)$',
                         re.MULTILINE)
 
+_ATTRIBUTES = re.compile(r"\b(noundef|range\([^)]*\)|contract|fast|nnan|ninf|nsz|arcp|afn|reassoc) ")
+"""What optimised code says of a result."""
+
 
 def expanded(text: str) -> str:
     """A module whose inline assembly is calls of functions, where it is known."""
@@ -53,9 +56,9 @@ def why_not(line: str) -> str:
 
 def function_of(found: re.Match) -> tuple[str, str]:
     """(first line, rest) of the LLVM function for one statement. Raises `NotKnown`."""
-    result = found["type"].strip()
+    result = _ATTRIBUTES.sub("", found["type"]).strip()
     results = [] if result == "void" else split_arguments(result.strip("{} ")) if result.startswith("{") else [result]
-    operands = [type_of(re.sub(r"\s(%\S+|@[\w.$]+|-?[\d.xXa-fA-F+e]+|true|false|null)$", "", o))
+    operands = [type_of(re.sub(r"\s(%\S+|@[\w.$]+|-?[\d.xXa-fA-FHRKe+-]+|true|false|null|poison|undef)$", "", o))
                 for o in split_arguments(found["operands"])]
     statement = Statement()
     inputs = 0

@@ -237,7 +237,7 @@ def _with_definitions(text: str, grid: Dim3, block: Dim3) -> str:
                 made.append(definition)
             defined.add(declared.name)
         text += "".join(made)
-        missing = _undeclared(text, defined | {m[1] for m in re.finditer(r'^declare [^@\n]*@"?([\w.$-]+)"?\(', text,
+        missing = undeclared(text, defined | {m[1] for m in re.finditer(r'^declare [^@\n]*@"?([\w.$-]+)"?\(', text,
                                                                         re.MULTILINE)})
         if not made and not missing:
             return _attributed(text)
@@ -256,7 +256,7 @@ def _declared(text: str) -> list[Declared]:
     return found
 
 
-def _undeclared(text: str, known: set[str]) -> list[str]:
+def undeclared(text: str, known: set[str]) -> list[str]:
     """Declarations of functions that are called and neither declared nor defined (those of our own definitions)."""
     made: dict[str, str] = {}
     for match in _CALLED.finditer(text):

@@ -111,6 +111,11 @@ class Module(NamedFunctions):
         super().__init__(source, {f.name if names.count(f.name) == 1 else f.symbol: f for f in found})   # overloads
         self._made: dict[str, Launchable] = {}
 
+    @property
+    def source(self) -> ModuleSource:
+        """The LLVM module, and what its debug information says."""
+        return self._source
+
     def __getitem__(self, name: str) -> Launchable:
         if name not in self._made:
             self._made[name] = Launchable(SourceKernel(self._source, self._function(name), "cuda"), self._lower,

@@ -12,6 +12,30 @@ __RT_DEVICE long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
 __RT_DEVICE unsigned long long globaltimer() { return __nvvm_read_ptx_sreg_globaltimer(); }
 __RT_DEVICE unsigned __pm0() { return 0; }
 
+// ---- placement, and addresses of one kind of memory: all are the same here ----
+__device__ inline void *operator new(size_t, void *at) noexcept { return at; }
+__device__ inline void *operator new[](size_t, void *at) noexcept { return at; }
+__device__ inline void operator delete(void *, void *) noexcept {}
+__device__ inline void operator delete[](void *, void *) noexcept {}
+#define __RT_SPACE(NAME)                                                                                       \
+    __RT_DEVICE size_t __cvta_generic_to_##NAME(const void *p) { return (size_t)p; }                           \
+    __RT_DEVICE void *__cvta_##NAME##_to_generic(size_t p) { return (void *)p; }
+__RT_SPACE(shared) __RT_SPACE(global) __RT_SPACE(local) __RT_SPACE(constant)
+
+// ---- kernels that launch kernels: a launch is over when it returns, and so there is nothing to wait for ----
+#ifdef __CUDACC_RDC__
+extern "C" {
+__device__ void *cudaGetParameterBuffer(size_t alignment, size_t bytes);
+__device__ cudaError_t cudaLaunchDevice(void *kernel, void *parameters, dim3 grid, dim3 block, unsigned int shared, cudaStream_t stream);
+__device__ inline cudaError_t cudaDeviceSynchronize(void) { return cudaSuccess; }
+__device__ cudaError_t cudaGetLastError(void);
+__device__ cudaError_t cudaPeekAtLastError(void);
+__device__ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) { return *stream = 0, flags == cudaStreamNonBlocking ? cudaSuccess : cudaErrorInvalidValue; }
+__device__ inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+}
+#define cudaStreamFireAndForget ((cudaStream_t)0x4)
+#endif
+
 // ---- textures: the runtime answers with four elements, floats or 32-bit integers ----
 extern "C" {
 __device__ void reactant_texture(unsigned long long, int, float, float, float, int, float, void *);

@@ -1,0 +1,764 @@
+"""Groups of consecutive threads of a row, run in step as vectors, whatever way its threads go.
+
+Where all threads of a group go the same way, branches are branches. Where they may not, they are asked: if they agree,
+the group goes on whole; if not, both sides are run one after the other under masks, up to where all ways meet again
+(`_Masked`). Values that are needed in more than one block are in variables of the function, which LLVM makes registers
+of; so whole and masked copies of blocks need not know of each other. At barriers of the block, values that are needed
+later go to memory of the threads. Where threads of a group reach different barriers they go on one by one (`steps`).
+"""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from reactant.cuda_programs.device import warps
+from reactant.cuda_programs.device.affine import BASE, LANE
+from reactant.cuda_programs.device.cuts import Cut, Pieces
+from reactant.cuda_programs.device.ends import Ends
+from reactant.cuda_programs.device.flow import EXIT, after
+from reactant.cuda_programs.device.groups import APART
+from reactant.cuda_programs.device.kernel import Kernel, group_registers
+from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
+from reactant.cuda_programs.device.narrow import Sum
+from reactant.cuda_programs.device.single import Single
+from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Region, Spread
+from reactant.cuda_programs.device.steps import EXCHANGE, PLACES
+from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, quoted, result_of, uses_of
+from reactant.cuda_programs.device.types import leading, result_type
+from reactant.cuda_programs.device.wide import Wide
+from reactant.cuda_programs.device.writer import Writer
+
+SHORT = 6
+"""Instructions without side effects up to which a block is run whether or not a thread is in it."""
+UNRELATED = 4
+"""Instructions of vectors that an access at places of their own may cost."""
+_ATOMIC = re.compile(r"(?:^|= )atomicrmw (\w+) ptr (%[^ ,]+), (\S+) (\S+) \w+")
+_PLAIN = ("add", "sub", "and", "or", "xor", "fadd", "fsub", "min", "max", "umin", "umax")
+_ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\]|{[^}]*}), ptr (%\S+), i64 (%?[-\w.$]+)$")
+_ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
+_SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
+_EFFECTS = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence", "udiv", "sdiv", "urem", "srem"))
+_HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
+
+
+def reached(function: Function) -> Function:
+    """A function without blocks that nothing leads to."""
+    follows, first = after(function), next(iter(function.blocks))
+    found, todo = {first}, [first]
+    while todo:
+        new = [b for b in follows[todo.pop()] if b != EXIT and b not in found]
+        found.update(new)
+        todo += new
+    return Function(function.header, function.name, {b: lines for b, lines in function.blocks.items() if b in found})
+
+
+class Vectors(Wide):
+    """Writes `K.group`, with the parameters of `groups.Group`'s."""
+
+    def __init__(self, made: Kernel, cut: Pieces, types: Mapping[str, str], shared: list[str], size: int,
+                 notes: tuple[str, Callable[[], str], str], layout: Layout, version: str = "") -> None:
+        super().__init__(Writer(), size, layout, self._loop_notes)
+        self.prefix = made.name + version
+        self.made, self.cut, self.types, self.shared = made, cut, types, shared
+        self.access, self.loop_note, _ = notes
+        self.limits: set[Sum] = set()
+        self.uniform: list[str] = []        # kept for the first thread alone: none
+        self.meets = any(c.meeting for c in cut.cuts)
+        self.function = reached(cut.function)
+        self.meetings = {c.before: c for c in cut.cuts if c.meeting}
+        self.ways: dict[str, list[Cut]] = {}
+        for c in cut.cuts:
+            if c.meeting is None:
+                self.ways.setdefault(c.before, []).append(c)
+        answers = {c.meeting.result for c in cut.cuts if c.meeting and c.meeting.result
+                   and c.meeting.code >= FIRST_OF_WARP}
+        self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings))
+        self._everywhere = self._global_names()
+        self._variables: dict[str, str] = {}
+        self._masks: dict[str, str] = {}
+        self._crossing = self._crossing_values()
+        self._crossing |= self._roots() - self._everywhere
+        self._local: dict[str, str] = {}
+        self._splats: dict[str, str] = {}
+        self._numbers = 0
+        self._waiting: list[Callable[[], None]] = []
+        self._begun: set[str] = set()
+        self._singles: dict[str, bool] = {}
+        self.beside = bool(shared)
+
+    def _loop_notes(self) -> tuple[str, str]:
+        return f", !llvm.access.group {self.access}", f", !llvm.loop {self.loop_note()}"
+
+    # -- values
+
+    def _global_names(self) -> set[str]:
+        gone = {*self.cut.anew, *self.cut.arrays}
+        return gone | {n for n in ("%r.tid.x", LANE)}
+
+    def _kind(self, name: str) -> str:
+        if name not in self._kinds:
+            raise NotVectorizable(name)
+        return self._kinds[name]
+
+    def _crossing_values(self) -> set[str]:
+        """Values that are needed outside of the block that defines them, and phis."""
+        self._kinds: dict[str, str] = {}
+        home: dict[str, str] = {}
+        for label, block in self.function.blocks.items():
+            for line in block:
+                if (name := result_of(line)) is not None:
+                    home[name] = label
+                    self._kinds[name] = result_type(line, self.layout)
+        found: set[str] = set()
+        for c in self.cut.cuts:
+            if c.meeting and c.meeting.result:
+                self._kinds[c.meeting.result] = c.meeting.type
+                found.add(c.meeting.result)
+            if c.meeting:
+                found |= {v for _, v in c.meeting.operands.values() if v in home and home[v] != c.before}
+        for label, block in self.function.blocks.items():
+            for line in block:
+                if " = phi " in line:
+                    name = result_of(line)
+                    assert name is not None
+                    found.add(name)
+                    found |= {v for v, before in PHI.findall(line) if v in home and home[v] != before}
+                else:
+                    found |= {v for v in uses_of(line) if v in home and home[v] != label}
+        found |= {n for n in self.cut.kept if n in home}
+        for c in self.cut.cuts:
+            found |= {n for n in c.live if n in home}
+        return found - self._everywhere
+
+    def same(self, operand: str) -> bool:
+        return operand not in self.spread.divergent
+
+    def step(self, operand: str) -> int | None:
+        return self.spread.stride(operand)
+
+    def in_shared(self, pointer: str) -> bool:
+        while not pointer.startswith("%shared."):
+            found = re.search(r"= getelementptr .*?, ptr (%[^ ,]+)", self.spread.lines.get(pointer, ""))
+            if found is None:
+                return False
+            pointer = found[1]
+        return True
+
+    def known(self) -> object:
+        return dict(self._local), dict(self._splats)
+
+    def know(self, known: object) -> None:
+        local, splats = known       # type: ignore[misc]
+        self._local, self._splats = dict(local), dict(splats)
+
+    def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
+        lines = self.spread.lines
+        while (found := _ADDRESS.search(lines.get(pointer, ""))) is not None:
+            kind, base, index = found.groups()
+            if self.same(index):
+                pointer = base
+                continue
+            if not self.same(base) or self.layout.size(kind) != size:
+                return None
+            return self._root(index)
+        return None
+
+    def _root(self, index: str) -> tuple[str, str] | None:
+        """An index without summands that all threads have in common."""
+        kind = "i64"
+        while True:
+            line = self.spread.lines.get(index, "")
+            if found := _SUM.search(line):
+                how, flags, a, b = found.groups()
+                if how == "or" and "disjoint" not in flags:
+                    break
+                if self.same(b):
+                    index = a
+                elif self.same(a) and how != "sub":
+                    index = b
+                else:
+                    break
+            elif found := re.search(r"= (?:sext|zext nneg) i32 (%\S+) to i64", line):
+                kind, index = "i32", found[1]
+            else:
+                break
+        if index not in self._kinds or self.same(index) or self._from_memory(index, 8):
+            return None
+        return kind, index
+
+    def _roots(self) -> set[str]:
+        """Indices of all accesses at places that may follow each other."""
+        found = set()
+        for block in self.function.blocks.values():
+            for line in block:
+                if (access := _ACCESS.search(line)) and self.spread.stride(access[2]) is None and \
+                        (index := self.index_of(access[2], self.layout.size(access[1]))) is not None:
+                    found.add(index[1])
+        return found
+
+    def _from_memory(self, name: str, depth: int) -> bool:
+        """Whether a value follows from what is in memory at places that differ between threads."""
+        line = self.spread.lines.get(name)
+        if line is None or self.same(name) or " = phi " in line:
+            return False
+        if depth == 0 or opcode_of(line) in ("load", "call", "atomicrmw", "cmpxchg"):
+            return not _HARMLESS.search(line)
+        return any(self._from_memory(used, depth - 1) for used in uses_of(line))
+
+    def without_locks(self, line: str) -> list[str] | None:
+        """An atomic operation on the block's own memory, which no other CPU thread sees, as plain instructions; None
+        for what is none. The first line defines the result, which is called %was."""
+        found = _ATOMIC.search(line)
+        if found is None or found[1] not in _PLAIN or not self.in_shared(found[2]):
+            return None
+        how, pointer, kind, value = found.groups()
+        lines = [f"load {kind}, ptr {pointer}", f"store {kind} %becomes, ptr {pointer}"]
+        if how in ("min", "max", "umin", "umax"):
+            made = f"call {kind} @llvm.{how if how[0] == 'u' else 's' + how}.{kind}({kind} %was, {kind} {value})"
+        else:
+            made = f"{how} {kind} %was, {value}"
+        return [lines[0], made, lines[1]]
+
+    def variable(self, name: str) -> str:
+        if name not in self._variables:
+            place = f"%v.{len(self._variables)}"
+            self._variables[name] = place
+            kind = self._kind(name)
+            if not self.same(name):
+                kind = self.of(kind)
+            self.top.append(f"  {place} = alloca {kind}, align 64")
+        return self._variables[name]
+
+    def type(self, name: str) -> str:
+        return self._kind(name) if self.same(name) else self.of(self._kind(name))
+
+    def here(self, name: str) -> str:
+        """A value where code is written now."""
+        if name in self._local:
+            return self._local[name]
+        if name in self._crossing:
+            made = self.f.let(f"load {self.type(name)}, ptr {self.variable(name)}, align 64")
+            self._local[name] = made
+            return made
+        if name not in self._kinds or name in self._everywhere:      # parameters, registers, what is computed anew
+            return self._fixed.get(name, name)
+        raise NotVectorizable(f"{name} is not there")
+
+    def there(self, name: str) -> bool:
+        """Whether a value is to be had where code is written now."""
+        return name[0] != "%" or name in self._local or name in self._crossing or name not in self._kinds or \
+            name in self._everywhere
+
+    def one(self, operand: str) -> str:
+        return self.here(operand) if operand[0] == "%" else operand
+
+    def vec(self, kind: str, operand: str) -> str:
+        if operand[0] == "%" and not self.same(operand):
+            return self.here(operand)
+        key = f"{kind} {operand}"
+        if key not in self._splats:
+            self._splats[key] = self.splat(kind, self.one(operand))
+        return self._splats[key]
+
+    def define(self, name: str, value: str) -> None:
+        self._local[name] = value
+        if name in self._crossing:
+            self.f.line(f"store {self.type(name)} {value}, ptr {self.variable(name)}, align 64")
+
+    def begin(self, label: str) -> None:
+        """A place of code: nothing is known of what was loaded before."""
+        self.f.label(label)
+        self._local, self._splats = {}, {}
+
+    def fresh(self, what: str) -> str:
+        self._numbers += 1
+        return f"{what}.{self._numbers}"
+
+    def mask_of(self, label: str) -> str:
+        if label not in self._masks:
+            self._masks[label] = f"%mask.{len(self._masks)}"
+            self.top.append(f"  {self._masks[label]} = alloca <{self.size} x i1>, align 64")
+            self.top_stores.append(f"  store <{self.size} x i1> zeroinitializer, ptr {self._masks[label]}, align 64")
+        return self._masks[label]
+
+    # -- instructions of a block
+
+    def body(self, label: str) -> None:
+        self.often = self.spread.depth(label, self.spread.headers) > 0
+        gone = self._everywhere
+        lines = self.function.blocks[label]
+        if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):
+            lines = lines[:-1]
+        for line in lines:
+            name = result_of(line)
+            if name in gone or " = phi " in line:
+                continue
+            self.instruction(line, name)
+
+    def instruction(self, line: str, name: str | None) -> None:
+        opcode = opcode_of(line)
+        if opcode == "alloca":
+            self.define(name or "", self._own_array(line))
+            return
+        differs = (name is not None and not self.same(name)) or (
+            name is None and (opcode in ("store", "call")))
+        if opcode in ("atomicrmw", "cmpxchg"):
+            differs = True
+        if opcode == "call" and name is None and re.search(r"@llvm\.(?:memcpy|memmove|memset)\.", line) and \
+                all(self.same(v) for v in uses_of(line)):
+            differs = False
+        if differs:
+            made = self.divergent(line, name)
+            if name is not None:
+                if made is None:
+                    raise NotVectorizable(line)
+                self.define(name, made)
+            return
+        head, equals, rest = line.partition(" = ") if name else ("", "", line)
+        rest = VALUE.sub(lambda m: self.one(m[0]) if m[0] in self._kinds or m[0] in self._fixed else m[0], rest)
+        rest = re.sub(r", !llvm\.access\.group !\d+", "", rest)
+        if name is None:
+            self.f.line(rest)
+        else:
+            self.define(name, self.f.let(rest))
+
+    def _own_array(self, line: str) -> str:
+        kind = re.search(r"alloca (.*?)(?:, align (\d+))?$", line)
+        assert kind
+        size = -(-max(self.layout.size(kind[1]), 1) // 16) * 16
+        self._arrays += 1
+        place = f"%own.{self._arrays}"
+        self.top.append(f"  {place} = alloca [{size * self.size} x i8], align 64")
+        lanes = ", ".join(f"i64 {size * k}" for k in range(self.size))
+        return self.f.let(f"getelementptr i8, ptr {place}, <{self.size} x i64> <{lanes}>")
+
+    # -- phis
+
+    def assign(self, source: str, target: str, mask: str, sure: bool) -> None:
+        """The phis of a block that is reached from another; `mask`: by which threads ("": all); `sure`: by some."""
+        if target == EXIT:
+            return
+        given = []
+        for line in self.function.blocks[target]:
+            if " = phi " not in line:
+                break
+            name = result_of(line)
+            assert name is not None
+            value = next((v for v, before in PHI.findall(line) if before == source), None)
+            if value is None:
+                raise NotVectorizable(line)
+            kind = self._kind(name)
+            given.append((name, self.one(value) if self.same(name) else self.vec(kind, value)))
+        some = ""
+        for name, value in given:
+            common = self.same(name) or self.spread.stride(name) is not None
+            if mask and not (common and sure):
+                old = self.f.let(f"load {self.type(name)}, ptr {self.variable(name)}, align 64")
+                if common:
+                    some = some or self.any(mask)
+                    value = self.f.let(f"select i1 {some}, {self.type(name)} {value}, {self.type(name)} {old}")
+                else:
+                    value = self.f.let(f"select <{self.size} x i1> {mask}, {self.type(name)} {value}, "
+                                       f"{self.type(name)} {old}")
+            self.f.line(f"store {self.type(name)} {value}, ptr {self.variable(name)}, align 64")
+
+    # -- whole groups
+
+    def whole(self, label: str) -> str:
+        """The copy of a block for groups whose threads are all in it."""
+        if label == EXIT:
+            return "end"
+        if label not in self._begun:
+            self._begun.add(label)
+            self._waiting.append(lambda: self._whole(label))
+        return f"u.{label}"
+
+    def _whole(self, label: str) -> None:
+        self.mask = ""
+        self.begin(f"u.{label}")
+        self.body(label)
+        if label in self.meetings:
+            return self._meeting(self.meetings[label])
+        last = self.function.blocks[label][-1]
+        if last.startswith("ret"):
+            self.f.line("br label %end")
+        elif last.startswith("unreachable"):
+            self.f.line("unreachable")
+        elif last.startswith("br label"):
+            self._edge(label, self.spread.flow.after[label][0])
+        elif label in self.spread.branches:
+            self._branch(label, last)
+        else:
+            raise NotVectorizable(last)
+
+    def _edge(self, source: str, target: str) -> None:
+        self.assign(source, target, "", True)
+        self.f.line(f"br label %{self.whole(target)}")
+
+    def _edge_block(self, source: str, target: str) -> str:
+        """A block for what an edge assigns; the values of its source are known in it."""
+        if target != EXIT and not any(" = phi " in line for line in self.function.blocks[target][:1]):
+            return self.whole(target)
+        name = self.fresh("edge")
+        local, splats = dict(self._local), dict(self._splats)
+
+        def write() -> None:
+            self.mask = ""
+            self.f.label(name)
+            self._local, self._splats = local, splats
+            self._edge(source, target)
+        self._waiting.append(write)
+        return name
+
+    def targets(self, last: str) -> tuple[str, str]:
+        found = re.findall(r"label %(\"[^\"]*\"|[-\w$.]+)", last)
+        return found[0], found[1]
+
+    def _branch(self, label: str, last: str) -> None:
+        yes, no = self.targets(last)
+        condition = self.spread.condition(label)
+        if not self.spread.differs(label):
+            self.f.line(f"br i1 {self.one(condition)}, label %{self._edge_block(label, yes)}, "
+                        f"label %{self._edge_block(label, no)}")
+            return
+        test = self.vec("i1", condition)
+        apart = self.spread.meets(label)
+        if not apart and self._single(label):
+            self._one_by_one(label, (yes, no), test)
+            self.f.line(f"br label %{self.whole(self.spread.decided[label][1])}")
+            return None
+        if not apart and not self._worth_asking(label):
+            return self._masked(label, yes, no, test)
+        if not apart and (ends := Ends(self).ask(condition)) is not None:
+            vectors, other = self.fresh("vectors"), self.fresh("not.all")
+            self.f.line(f"br i1 {ends[0]}, label %{self._edge_block(label, yes)}, label %{other}")
+            self.f.label(other)
+            self.f.line(f"br i1 {ends[1]}, label %{self._edge_block(label, no)}, label %{vectors}")
+            self.f.label(vectors)
+        bits = self.bits(test)
+        ones = self.f.let(f"icmp eq i{self.size} {bits}, -1")
+        rest, split = self.fresh("not.all"), self.fresh("split")
+        yes_label, no_label = self._edge_block(label, yes), self._edge_block(label, no)
+        self.f.line(f"br i1 {ones}, label %{yes_label}, label %{rest}")
+        self.f.label(rest)
+        none = self.f.let(f"icmp eq i{self.size} {bits}, 0")
+        self.f.line(f"br i1 {none}, label %{no_label}, label %{split}")
+        self.f.label(split)
+        if apart:
+            self._apart(label, test)
+        else:
+            self._masked(label, yes, no, test)
+
+    def _worth_asking(self, label: str) -> bool:
+        blocks = self.spread.decided[label][0]
+        lines = [line for block in blocks for line in self.function.blocks[block]]
+        return len(lines) > 2 * SHORT or any(self._effect(line) for line in lines) or label in blocks
+
+    def _effect(self, line: str) -> bool:
+        return opcode_of(line) in _EFFECTS and not _HARMLESS.search(line)
+
+    def _single(self, label: str) -> bool:
+        """Whether threads had better go one by one what a branch decides about."""
+        if label not in self._singles:
+            self._singles[label] = self._of_one_thread(label) or self._unrelated(label)
+        return self._singles[label]
+
+    def _of_one_thread(self, label: str) -> bool:
+        """Whether at most one thread goes another way than to where all meet: a number of threads is compared."""
+        meet = self.spread.decided[label][1]
+        yes, no = self.targets(self.function.blocks[label][-1])
+        found = re.search(r"= icmp (eq|ne) i\d+ (\S+), (\S+?)(?:, !.*)?$",
+                          self.spread.lines.get(self.spread.condition(label), ""))
+        if found is None or (no if found[1] == "eq" else yes) != meet or not self._has_effects(label):
+            return False
+        steps = self.spread.stride(found[2]), self.spread.stride(found[3])
+        return None not in steps and steps[0] != steps[1]
+
+    def _has_effects(self, label: str) -> bool:
+        return any(self._effect(line) for block in self.spread.decided[label][0]
+                   for line in self.function.blocks[block])
+
+    def _unrelated(self, label: str) -> bool:
+        """Whether it is mostly reads and writes at unrelated places."""
+        unrelated = other = 0
+        blocks = self.spread.decided[label][0]
+        if not blocks & self.spread.headers and not any(
+                opcode_of(line) == "atomicrmw" for block in blocks for line in self.function.blocks[block]):
+            return False
+        for block in blocks:
+            often = 8 ** min(self.spread.depth(block, blocks), 3)
+            for line in self.function.blocks[block]:
+                opcode, name = opcode_of(line), result_of(line)
+                if opcode in ("atomicrmw", "cmpxchg"):
+                    unrelated += often
+                elif opcode in ("load", "store"):
+                    found = re.search(r", ptr (%[^ ,]+)", line)
+                    step = self.spread.stride(found[1]) if found else 0
+                    size = self.layout.size(leading(line.partition(f"{opcode} ")[2]))
+                    unrelated += often * (step not in (0, size))
+                    other += often * (step == size)
+                elif opcode not in ("br", "phi", "getelementptr", "sext", "zext") and \
+                        name is not None and not self.same(name):
+                    other += often * (6 if opcode in ("fdiv", "call") else 1)
+        return unrelated * UNRELATED > other
+
+    def _one_by_one(self, label: str, targets: tuple[str, str], test: str) -> None:
+        """Threads that the branch leads to something else than where all meet go there one after the other."""
+        blocks, meet = self.spread.decided[label]
+        mask, word = self.mask, f"i{self.size}"
+        other = self.f.let(f"xor <{self.size} x i1> {test}, splat (i1 true)")
+        sides = [test, other]
+        if mask:
+            sides = [self.f.let(f"and <{self.size} x i1> {mask}, {side}") for side in sides]
+        if targets[0] == targets[1]:
+            raise NotVectorizable("a branch to one place")
+        inside = [k for k in (0, 1) if targets[k] in blocks]
+        for k in (0, 1):
+            if k not in inside:
+                self.assign(label, targets[k], sides[k], False)
+        bits = [self.bits(side) for side in sides]
+        wanted = bits[inside[0]] if len(inside) == 1 else self.bits(mask) if mask else str(2**self.size - 1)
+        first, skip = self.fresh("singly"), self.fresh("singly.end")
+        local, splats = dict(self._local), dict(self._splats)
+        self.f.line(f"br i1 {self.f.let(f'icmp ne {word} {wanted}, 0')}, label %{first}, label %{skip}")
+        self.f.label(first)
+        self._local, self._splats = local, splats
+        self.mask = ""
+        order = (targets[inside[0]], targets[1 - inside[0]]) if len(inside) == 1 else targets
+        Single(self, label, blocks, meet).write(wanted, None if len(inside) == 1 else bits[0], order)
+        self.f.line(f"br label %{skip}")
+        self.begin(skip)
+        self.mask = mask
+
+    # -- groups that split
+
+    def _masked(self, label: str, yes: str, no: str, test: str) -> None:
+        blocks, meet = self.spread.decided[label]
+        other = self.f.let(f"xor <{self.size} x i1> {test}, splat (i1 true)")
+        for target, mask in ((yes, test), (no, other)):
+            self.assign(label, target, mask, False)
+            if target in blocks:
+                self._enter(target, mask)
+        region = self.spread.region(blocks)
+        prefix = self.fresh("m")
+        self._run(region, prefix, blocks)
+        self.f.line(f"br label %{self.whole(meet)}")
+
+    def _enter(self, target: str, mask: str) -> None:
+        place = self.mask_of(target)
+        old = self.f.let(f"load <{self.size} x i1>, ptr {place}, align 64")
+        self.f.line(f"store <{self.size} x i1> {self.f.let(f'or <{self.size} x i1> {old}, {mask}')}, ptr {place}, "
+                    "align 64")
+
+    def _run(self, region: Region, prefix: str, blocks: set[str]) -> None:
+        """Blocks one after the other, each for those threads that are in it."""
+        if region.header is not None:
+            self.f.line(f"br label %{prefix}.{region.header}.loop")
+            self.begin(f"{prefix}.{region.header}.loop")
+        for part in region.parts:
+            if isinstance(part, Region):
+                self._run(part, prefix, blocks)
+            else:
+                self._masked_block(part, prefix, blocks)
+        if region.header is not None:
+            again = self.f.let(f"load <{self.size} x i1>, ptr {self.mask_of(region.header)}, align 64")
+            self.f.line(f"br i1 {self.any(again)}, label %{prefix}.{region.header}.loop, "
+                        f"label %{prefix}.{region.header}.left")
+            self.begin(f"{prefix}.{region.header}.left")
+
+    def _masked_block(self, label: str, prefix: str, blocks: set[str]) -> None:
+        place = self.mask_of(label)
+        mask = self.f.let(f"load <{self.size} x i1>, ptr {place}, align 64")
+        lines = self.function.blocks[label]
+        if label in self.meetings:
+            raise NotVectorizable("a meeting under a mask")
+        asked = len(lines) > SHORT or any(self._effect(line) for line in lines)
+        name = f"{prefix}.{label}"
+        if asked:
+            self.f.line(f"br i1 {self.any(mask)}, label %{name}, label %{name}.after")
+        else:
+            self.f.line(f"br label %{name}")
+        self.begin(name)
+        self.f.line(f"store <{self.size} x i1> zeroinitializer, ptr {place}, align 64")
+        self.mask = mask
+        self.body(label)
+        last = lines[-1]
+        if last.startswith("br label"):
+            target = self.spread.flow.after[label][0]
+            self._leave(label, target, mask, asked, blocks)
+        elif label in self.spread.branches:
+            yes, no = self.targets(last)
+            condition = self.spread.condition(label)
+            test = self.vec("i1", condition)
+            if self.spread.differs(label) and self._single(label):
+                self._one_by_one(label, (yes, no), test)
+                meet = self.spread.decided[label][1]
+                if meet in blocks:
+                    self._enter(meet, mask)
+                self._after(name)
+                return
+            other = self.f.let(f"xor <{self.size} x i1> {test}, splat (i1 true)")
+            edges = [(t, self.f.let(f"and <{self.size} x i1> {mask}, {c}")) for t, c in ((yes, test), (no, other))]
+            for target, edge in edges:
+                self._leave(label, target, edge, False, blocks)
+        elif not last.startswith(("ret", "unreachable")):
+            raise NotVectorizable(last)
+        self._after(name)
+
+    def _after(self, name: str) -> None:
+        self.mask = ""
+        self.f.line(f"br label %{name}.after")
+        self.begin(f"{name}.after")
+
+    def _leave(self, label: str, target: str, mask: str, sure: bool, blocks: set[str]) -> None:
+        self.assign(label, target, mask, sure)
+        if target in blocks:
+            self._enter(target, mask)
+
+    # -- meetings
+
+    def _meeting(self, cut: Cut) -> None:
+        meeting = cut.meeting
+        assert meeting is not None
+        f = self.f
+        for letter, (kind, value) in meeting.operands.items():
+            wide, size = EXCHANGE[letter][0], EXCHANGE[letter][1]
+            given = self.vec(kind, value)
+            if letter == "x":
+                given = self._widened(kind, given)
+            place = f"%{letter}"
+            if meeting.code < FIRST_OF_WARP:
+                place = f.let(f"getelementptr i8, ptr %all.{letter}, i64 {f.let(f'mul i64 %base, {size}')}")
+            f.line(f"store <{self.size} x {wide}> {given}, ptr {place}, align {size}")
+        if meeting.code < FIRST_OF_WARP:
+            self._keep(cut.live)
+            f.line(f"ret i32 {cut.state}")
+            return
+        warps.answered(f, meeting)
+        if meeting.result is not None:
+            answer = f.let(f"load <{self.size} x i64>, ptr %answer, align 64")
+            self.define(meeting.result, self._narrowed(meeting.type, answer))
+        f.line(f"br label %{self.whole(cut.after)}")
+
+    def _widened(self, kind: str, value: str) -> str:
+        wide = f"<{self.size} x i64>"
+        if kind == "i64":
+            return value
+        if kind == "double":
+            return self.f.let(f"bitcast {self.of(kind)} {value} to {wide}")
+        if kind == "float":
+            value, kind = self.f.let(f"bitcast {self.of(kind)} {value} to <{self.size} x i32>"), "i32"
+        return self.f.let(f"zext {self.of(kind)} {value} to {wide}")
+
+    def _narrowed(self, kind: str, value: str) -> str:
+        wide = f"<{self.size} x i64>"
+        if kind == "i64":
+            return value
+        if kind == "double":
+            return self.f.let(f"bitcast {wide} {value} to {self.of(kind)}")
+        if kind == "float":
+            value = self.f.let(f"trunc {wide} {value} to <{self.size} x i32>")
+            return self.f.let(f"bitcast <{self.size} x i32> {value} to {self.of(kind)}")
+        return self.f.let(f"trunc {wide} {value} to {self.of(kind)}")
+
+    def _place(self, name: str) -> str:
+        number = self.cut.kept.index(name)
+        at = self.f.let(f"mul i64 %base, {self.layout.size(self.types[name])}")
+        return self.f.let(f"getelementptr i8, ptr %base.{number}, i64 {at}")
+
+    def _keep(self, names: list[str]) -> None:
+        """Values go to memory of the threads."""
+        for name in names:
+            kind = self.types[name]
+            value = self.vec(kind, name)
+            if kind == "i1":
+                value, kind = self.f.let(f"zext <{self.size} x i1> {value} to <{self.size} x i8>"), "i8"
+            self.f.line(f"store {self.of(kind)} {value}, ptr {self._place(name)}, align {self.layout.size(kind)}")
+
+    def _resume(self, cut: Cut) -> None:
+        self.begin(f"resume.{cut.site}")
+        f = self.f
+        for name in cut.live:
+            kind = self.types[name]
+            stored = "i8" if kind == "i1" else kind
+            wide = stored if self.same(name) else self.of(stored)
+            got = f.let(f"load {wide}, ptr {self._place(name)}, align {self.layout.size(stored)}")
+            if kind == "i1":
+                got = f.let(f"trunc {wide} {got} to {self.type(name)}")
+            self.define(name, got)
+        meeting = cut.meeting
+        assert meeting is not None
+        if meeting.result is not None:
+            at = f.let("mul i64 %base, 8")
+            at = f.let(f"getelementptr i8, ptr %all.answer, i64 {at}")
+            answer = f.let(f"load i64, ptr {at}, align 8")
+            if not self.same(meeting.result):
+                raise NotVectorizable("answers of barriers")
+            kind = meeting.type
+            self.define(meeting.result, answer if kind == "i64" else f.let(f"trunc i64 {answer} to {kind}"))
+        f.line(f"br label %{self.whole(cut.after)}")
+
+    def _apart(self, label: str, test: str) -> None:
+        """Threads of a group that reach different barriers go on one by one."""
+        ways = self.ways.get(label)
+        if ways is None:
+            raise NotVectorizable("no state for threads that go on one by one")
+        f = self.f
+        self._keep(list(dict.fromkeys([*ways[0].live, *ways[1].live])))
+        kind = f"<{self.size} x i32>"
+        states = f.let(f"select <{self.size} x i1> {test}, {kind} splat (i32 {ways[0].state}), {kind} "
+                       f"splat (i32 {ways[1].state})")
+        at = f.let("getelementptr i32, ptr %states, i64 %base")
+        f.line(f"store {kind} {states}, ptr {at}, align 4")
+        f.line(f"ret i32 {APART}")
+
+    # -- the function
+
+    def parameters(self) -> list[str]:
+        return ["i32 noundef %state", "ptr noundef %frame", "i64 noundef %base",
+                "i32 noundef range(i32 0, 1024) %tid.base", *(p.text for p in self.made.parameters),
+                *group_registers("noundef "), *self.shared,
+                *(f"ptr noalias noundef %base.{k}" for k in range(len(self.cut.kept))),
+                *(f"ptr noundef %all.{k}" for k in range(len(self.cut.arrays))), "ptr noundef %states",
+                *[f"ptr noundef %all.{letter}" for letter in EXCHANGE] * self.meets]
+
+    def lane(self, arrays: list[int], current: list[str]) -> str:
+        """Nothing: `Group` has a function for a thread."""
+        if current:
+            raise NotVectorizable("functions that ask for their thread")
+        return ""
+
+    def group(self, arrays: list[int], how: str = "") -> str:
+        f, size = self.f, self.size
+        self.top_stores: list[str] = []
+        self._fixed: dict[str, str] = {}
+        lanes = ", ".join(f"i64 {k}" for k in range(size))
+        self._fixed[LANE] = f.let(f"add <{size} x i64> zeroinitializer, <{lanes}>", "%lane.vector")
+        words = ", ".join(f"i32 {k}" for k in range(size))
+        base = self.splat("i32", BASE)
+        self._fixed["%r.tid.x"] = f.let(f"add nuw nsw <{size} x i32> {base}, <{words}>")
+        for k, (name, bytes_) in enumerate(zip(self.cut.arrays, arrays, strict=True)):
+            at = f.let(f"mul i64 %base, {bytes_}")
+            first = f.let(f"getelementptr i8, ptr %all.{k}, i64 {at}")
+            offsets = ", ".join(f"i64 {bytes_ * lane}" for lane in range(size))
+            self._fixed[name] = f.let(f"getelementptr i8, ptr {first}, <{size} x i64> <{offsets}>")
+        if self.meets:
+            self.top += [f"  %{letter} = alloca [{size} x {kind}], align 64" for letter, (kind, _) in EXCHANGE.items()]
+        definitions = self.function.definitions()
+        for name in self.cut.anew:
+            self.instruction(definitions[name], name)
+            self._fixed[name] = self._local[name]
+        entered = [c for c in self.cut.cuts if c.meeting and c.meeting.code < FIRST_OF_WARP]
+        entry = self.whole(next(iter(self.function.blocks)))
+        cases = " ".join(f"i32 {c.state}, label %resume.{c.site}" for c in entered)
+        f.line(f"switch i32 %state, label %{entry} [ {cases} ]")
+        for c in entered:
+            self._resume(c)
+        while self._waiting:
+            self._waiting.pop()()
+        f.label("end")
+        f.line("ret i32 -1")
+        lines = ["entry:", *self.top, *self.top_stores, *f.lines]
+        return (f"define internal i32 @{quoted(self.prefix + '.group')}({', '.join(self.parameters())}) {how}"
+                "#REACTANT {\n" + "\n".join(lines) + "\n}\n")

@@ -1,0 +1,1 @@
+#include "reactant_program/nvrtc.h"

@@ -1,0 +1,1 @@
+"""Floats the hardware lacks, as unevaluated sums of those it has."""

@@ -1,0 +1,54 @@
+"""Reductions in a tree of elementwise operations: errors grow with its depth, not with the number of elements, and
+processors work on many elements at once."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from reactant.ir import ops
+from reactant.precision import wide
+from reactant.precision.values import WideComplex
+from reactant.precision.wide import Wide
+
+BRANCHES = 8
+"""Elements that are taken together in one pass over memory."""
+Number = TypeVar("Number", Wide, WideComplex)
+
+
+def reduced(x: Number, combine: Callable[[Number, Number], Number]) -> Number:
+    """What remains of the first dimension, which has at least one element."""
+    rest: tuple[int, ...] = x.shape[1:]
+    count: int = x.shape[0]
+    while count > 1:
+        ways = min(BRANCHES, count)
+        block, over = divmod(count, ways)
+        parts = [_part(x, k * block, (k + 1) * block) for k in range(ways)]
+        while len(parts) > 1:
+            parts = [combine(*parts[k:k + 2]) if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)]
+        left = _part(x, ways * block, count) if over else None
+        x = _computed_once(parts[0])
+        if left is not None:
+            x = _joined(x, left)
+        count = block + over
+    return x.each(lambda limb: ops.reshape(limb, rest))
+
+
+def total(x: Wide) -> Wide:
+    """The sum over the first dimension."""
+    return reduced(x, wide.add)
+
+
+def _part(x: Number, start: int, stop: int) -> Number:
+    rest: tuple[int, ...] = x.shape[1:]
+    return x.each(lambda limb: ops.slice(limb, (start, *[0] * len(rest)), (stop, *rest)))
+
+
+def _computed_once(x: Number) -> Number:
+    """Behind a barrier: what reads several limbs would compute all of it for each of them."""
+    limbs = iter(ops.optimization_barrier(*x.limbs))
+    return x.each(lambda limb: next(limbs))
+
+
+def _joined(x: Number, y: Number) -> Number:
+    others = iter(y.limbs)
+    return x.each(lambda limb: ops.concatenate([limb, next(others)], 0))

@@ -1,0 +1,22 @@
+"""The pass that puts sums of limbs in the place of a program's floats."""
+from __future__ import annotations
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.options import CompileOptions
+from reactant.precision import rules
+from reactant.precision.conversion import Conversion, Format
+
+__all__ = ["convert", "formats_of", "rules"]
+
+
+def formats_of(options: CompileOptions) -> list[Format]:
+    """What the option `floats` asks for."""
+    return [Format(np.dtype(source), *options.limbs(source)) for source, _ in options.floats or ()]
+
+
+def convert(module: ir.Module, options: CompileOptions) -> None:
+    """Replace the floats that the options name, in place. Raises `UnsupportedError` for operations without a rule."""
+    for format_ in formats_of(options):
+        Conversion(module, format_, options).run()
