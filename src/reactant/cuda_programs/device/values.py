@@ -16,7 +16,7 @@ from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.narrow import Sum
 from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Spread
-from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, result_of, uses_of
+from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, result_of, successors, uses_of
 from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.wide import Known, Wide
 from reactant.cuda_programs.device.writer import Writer
@@ -38,7 +38,26 @@ def reached(function: Function) -> Function:
         new = [b for b in follows[todo.pop()] if b != EXIT and b not in found]
         found.update(new)
         todo += new
-    return Function(function.header, function.name, {b: lines for b, lines in function.blocks.items() if b in found})
+    return Function(function.header, function.name,
+                    {b: list(lines) for b, lines in function.blocks.items() if b in found})
+
+
+def straightened(function: Function) -> Function:
+    """A function whose branches lead past the blocks that `cuts` puts in their ways."""
+    blocks = function.blocks
+    for label, lines in list(blocks.items()):
+        if not lines or not lines[-1].startswith("br i1 "):
+            continue
+        for way in successors(lines[-1]):
+            if not way.startswith("way.") or len(blocks[way]) != 1:
+                continue
+            target = blocks[way][0].removeprefix("br label %")
+            if target in successors(lines[-1]):
+                continue
+            lines[-1] = re.sub(rf"label %{re.escape(way)}(?![-\w$.])", f"label %{target}", lines[-1])
+            blocks[target][:] = [re.sub(rf"%{re.escape(way)} \]", f"%{label} ]", line) if " = phi " in line else line
+                                 for line in blocks[target]]
+    return function
 
 
 class Values(Wide):
@@ -53,7 +72,7 @@ class Values(Wide):
         self.limits: set[Sum] = set()
         self.uniform: list[str] = []        # kept for the first thread alone: none
         self.meets = any(c.meeting for c in cut.cuts)
-        self.function = reached(cut.function)
+        self.function = reached(straightened(reached(cut.function)))
         self.meetings = {c.before: c for c in cut.cuts if c.meeting}
         self.ways: dict[str, list[Cut]] = {}
         for c in cut.cuts:
