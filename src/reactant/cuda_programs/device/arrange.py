@@ -145,6 +145,8 @@ class Arranger:
             cut = cuts.pieces(made, hide=False)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
+            if any(c.meeting for c in cut.cuts) and not os.environ.get("REACTANT_CUDA_VECTORS"):
+                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
             self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
         except NotVectorizable as reason:
             if os.environ.get("REACTANT_CUDA_EXPLAIN"):

@@ -2,10 +2,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from reactant.cuda_programs.device.vectors import Vectors
+from reactant.cuda_programs.device.values import Values
 
 _COMPARED = re.compile(r"= icmp (?:samesign )?(\w+) (i32|i64) (\S+), (\S+?)(?:, !.*)?$")
 _JOINED = re.compile(r"= (and|or|xor) (?:disjoint )?i1 (\S+), (\S+?)(?:, !.*)?$")
@@ -17,7 +15,7 @@ class Ends:
     """Writes the question. An index that goes up from thread to thread is on one side of a bound for the first threads
     of a group, and on the other for the rest."""
 
-    def __init__(self, of: Vectors) -> None:
+    def __init__(self, of: Values) -> None:
         self.of, self.f = of, of.f
 
     def ask(self, name: str, depth: int = DEEPEST) -> tuple[str, str] | None:

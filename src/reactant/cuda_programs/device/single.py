@@ -3,20 +3,17 @@ thread does alone (`if (threadIdx.x == 0)`), and what is all reads and writes at
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from reactant.cuda_programs.device.flow import EXIT
 from reactant.cuda_programs.device.spread import PHI, NotVectorizable
 from reactant.cuda_programs.device.text import VALUE, opcode_of, result_of, uses_of
-
-if TYPE_CHECKING:
-    from reactant.cuda_programs.device.vectors import Vectors
+from reactant.cuda_programs.device.values import Values
 
 
 class Single:
     """Writes one such part: blocks `blocks` up to `meet`, entered from `label` for the threads `bits` (an integer)."""
 
-    def __init__(self, of: Vectors, label: str, blocks: set[str], meet: str) -> None:
+    def __init__(self, of: Values, label: str, blocks: set[str], meet: str) -> None:
         self.of, self.f, self.label, self.blocks, self.meet = of, of.f, label, blocks, meet
         self.prefix = of.fresh("s")
         self.variables: dict[str, str] = {}
@@ -39,16 +36,14 @@ class Single:
                 arrays[name] = (kind, self._spilled(kind, name))
             else:
                 self.outside[name] = of.one(name)
-        self.array_of = arrays
         self.out: dict[str, tuple[str, str]] = {}
         for line in of.function.blocks[self.meet] if self.meet != EXIT else ():
             if " = phi " not in line:
                 break
-            name = result_of(line)
-            assert name is not None
-            if not of.same(name):
-                of._local.pop(name, None)
-                self.out[name] = of._kinds[name], self._spilled(of._kinds[name], name)
+            phi = line.split(" = ", 1)[0]
+            if not of.same(phi):
+                of._local.pop(phi, None)
+                self.out[phi] = of._kinds[phi], self._spilled(of._kinds[phi], phi)
         left = of.fresh("%left")
         of.top.append(f"  {left} = alloca {word}")
         f.line(f"store {word} {bits}, ptr {left}")

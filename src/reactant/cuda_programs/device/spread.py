@@ -37,10 +37,6 @@ class Region:
     header: str | None
     parts: list[str | Region] = field(default_factory=list)
 
-    def first(self) -> str:
-        part = self.parts[0]
-        return part if isinstance(part, str) else part.first()
-
 
 class Spread:
     """The analysis of a function whose blocks end where threads meet (`meetings`: those blocks)."""
@@ -89,21 +85,21 @@ class Spread:
             news = [label for label in self.branches if label not in done and self.differs(label)]
             if not news:
                 return
-            for label in news:
-                done.add(label)
-                blocks, meet = self.decided[label]
-                for block in blocks | ({meet} - {EXIT}):
-                    if block in self.headers and block != meet:
-                        continue
-                    for line in self.function.blocks[block]:
-                        if " = phi " not in line:
-                            break
-                        name = result_of(line)
-                        assert name is not None
-                        self.joined.add(name)
-                        if name not in self.divergent:
-                            self.divergent.add(name)
-                            todo.append(name)
+            done.update(news)
+            for phi in [phi for label in news for phi in self._joined_by(label)]:
+                self.joined.add(phi)
+                if phi not in self.divergent:
+                    self.divergent.add(phi)
+                    todo.append(phi)
+
+    def _joined_by(self, label: str) -> list[str]:
+        """Phis in which the ways from a branch meet. Headers of loops are entered from one place."""
+        blocks, meet = self.decided[label]
+        found = []
+        for block in blocks | ({meet} - {EXIT}):
+            if block == meet or block not in self.headers:
+                found += [line.split(" = ", 1)[0] for line in self.function.blocks[block] if " = phi " in line]
+        return found
 
     def condition(self, label: str) -> str:
         return self.branches[label][len("br i1 "):].split(",", 1)[0]
@@ -152,34 +148,34 @@ class Spread:
                 return None
             known = [found for v, _ in PHI.findall(line) if (found := self.stride(v)) is not None]
             return known[0] if known else None
-        if found := _BINARY.search(line):
-            how, flags, a, b = found.groups()
-            if how == "or" and "disjoint" not in flags:
-                return None
-            left, right = self.stride(a), self.stride(b)
-            if left is None or right is None:
-                return None
-            if how in ("add", "or"):
-                result = left + right
-            elif how == "sub":
-                result = left - right
-            elif re.fullmatch(r"-?\d+", b):
-                result = left * (1 << int(b) if how == "shl" and 0 <= int(b) < 24 else int(b) if how == "mul" else 0)
-                if how == "shl" and not 0 <= int(b) < 24:
-                    return None
-            else:
-                return 0 if left == right == 0 else None
-            return result if abs(result) < _LARGEST else None
-        if found := _GEP.search(line):
-            return self._address_stride(found[2])
-        if (found := _CHOSEN.search(line)) and self.stride(found[1]) == 0:
-            left, right = self.stride(found[2]), self.stride(found[3])
+        if binary := _BINARY.search(line):
+            return self._sum_stride(*binary.groups())
+        if address := _GEP.search(line):
+            return self._address_stride(address[2])
+        if (chosen := _CHOSEN.search(line)) and self.stride(chosen[1]) == 0:
+            left, right = self.stride(chosen[2]), self.stride(chosen[3])
             return left if left == right else None
-        if found := _WIDENED.search(line):
-            return self.stride(found[1])            # as in `affine`: an index that wraps around leads nowhere
+        if widened := _WIDENED.search(line):
+            return self.stride(widened[1])          # as in `affine`: an index that wraps around leads nowhere
         if opcode_of(line) == "freeze":
             return self.stride(line.rsplit(" ", 1)[1])
         return None
+
+    def _sum_stride(self, how: str, flags: str, a: str, b: str) -> int | None:
+        left, right = self.stride(a), self.stride(b)
+        if left is None or right is None or (how == "or" and "disjoint" not in flags):
+            return None
+        if how in ("add", "or"):
+            result = left + right
+        elif how == "sub":
+            result = left - right
+        elif how == "mul" and re.fullmatch(r"-?\d+", b):
+            result = left * int(b)
+        elif how == "shl" and re.fullmatch(r"\d+", b) and int(b) < 24:
+            result = left << int(b)
+        else:
+            return None
+        return result if abs(result) < _LARGEST else None
 
     def _address_stride(self, text: str) -> int | None:
         kind = leading(text)

@@ -16,12 +16,13 @@ from reactant.cuda_programs.device.narrow import within
 from reactant.cuda_programs.device.steps import EXCHANGE, FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
+from reactant.cuda_programs.device.vectors import Vectors
 from reactant.cuda_programs.device.writer import Writer
 
 REDUCING = ("barrier.count", "barrier.and", "barrier.or")
 
 
-def blocks_function(group: Group, memory: Memory, thread: str | None, note: Callable[[], str],
+def blocks_function(group: Group | Vectors, memory: Memory, thread: str | None, note: Callable[[], str],
                     agreement: str = "") -> str:
     """The function, for a kernel whose threads meet, or do not (`thread`: its function for one thread). `agreement`:
     the function that says whether a group is in the interior."""
@@ -31,7 +32,7 @@ def blocks_function(group: Group, memory: Memory, thread: str | None, note: Call
 
 
 class _Stepped:
-    def __init__(self, group: Group, memory: Memory, thread: str | None, note: Callable[[], str]) -> None:
+    def __init__(self, group: Group | Vectors, memory: Memory, thread: str | None, note: Callable[[], str]) -> None:
         self.group, self.memory, self.thread, self.note = group, memory, thread, note
         self.made, self.size, self.f = group.made, group.size, Writer()
         self.agreement = ""
@@ -331,7 +332,7 @@ class _Stepped:
                 "#REACTANT {\n" + "\n".join(f.lines) + "\n}\n")
 
 
-def apart_function(group: Group, memory: Memory) -> str:
+def apart_function(group: Group | Vectors, memory: Memory) -> str:
     """`K.apart`."""
     made = _Stepped(group, memory, None, str)
     return made.apart_of_block() if group.meets else made.apart()

@@ -2,366 +2,38 @@
 
 Where all threads of a group go the same way, branches are branches. Where they may not, they are asked: if they agree,
 the group goes on whole; if not, both sides are run one after the other under masks, up to where all ways meet again
-(`_Masked`). Values that are needed in more than one block are in variables of the function, which LLVM makes registers
+(`_masked`). Values that are needed in more than one block are in variables of the function, which LLVM makes registers
 of; so whole and masked copies of blocks need not know of each other. At barriers of the block, values that are needed
 later go to memory of the threads. Where threads of a group reach different barriers they go on one by one (`steps`).
 """
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 
 from reactant.cuda_programs.device import warps
 from reactant.cuda_programs.device.affine import BASE, LANE
-from reactant.cuda_programs.device.cuts import Cut, Pieces
+from reactant.cuda_programs.device.cuts import Cut
 from reactant.cuda_programs.device.ends import Ends
-from reactant.cuda_programs.device.flow import EXIT, after
+from reactant.cuda_programs.device.flow import EXIT
 from reactant.cuda_programs.device.groups import APART
-from reactant.cuda_programs.device.kernel import Kernel, group_registers
-from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.kernel import group_registers
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
-from reactant.cuda_programs.device.narrow import Sum
 from reactant.cuda_programs.device.single import Single
-from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Region, Spread
+from reactant.cuda_programs.device.spread import NotVectorizable, Region
 from reactant.cuda_programs.device.steps import EXCHANGE
-from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, quoted, result_of, uses_of
-from reactant.cuda_programs.device.types import leading, result_type
-from reactant.cuda_programs.device.wide import Wide
-from reactant.cuda_programs.device.writer import Writer
+from reactant.cuda_programs.device.text import opcode_of, quoted, result_of
+from reactant.cuda_programs.device.types import leading
+from reactant.cuda_programs.device.values import HARMLESS, Values
 
 SHORT = 6
 """Instructions without side effects up to which a block is run whether or not a thread is in it."""
 UNRELATED = 4
 """Instructions of vectors that an access at places of their own may cost."""
-_ATOMIC = re.compile(r"(?:^|= )atomicrmw (\w+) ptr (%[^ ,]+), (\S+) (\S+) \w+")
-_PLAIN = ("add", "sub", "and", "or", "xor", "fadd", "fsub", "min", "max", "umin", "umax")
-_ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\]|{[^}]*}), ptr (%\S+), i64 (%?[-\w.$]+)$")
-_ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
-_SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
 _EFFECTS = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence", "udiv", "sdiv", "urem", "srem"))
-_HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
 
 
-def reached(function: Function) -> Function:
-    """A function without blocks that nothing leads to."""
-    follows, first = after(function), next(iter(function.blocks))
-    found, todo = {first}, [first]
-    while todo:
-        new = [b for b in follows[todo.pop()] if b != EXIT and b not in found]
-        found.update(new)
-        todo += new
-    return Function(function.header, function.name, {b: lines for b, lines in function.blocks.items() if b in found})
-
-
-class Vectors(Wide):
+class Vectors(Values):
     """Writes `K.group`, with the parameters of `groups.Group`'s."""
-
-    def __init__(self, made: Kernel, cut: Pieces, types: Mapping[str, str], shared: list[str], size: int,
-                 notes: tuple[str, Callable[[], str], str], layout: Layout, version: str = "") -> None:
-        super().__init__(Writer(), size, layout, self._loop_notes)
-        self.prefix = made.name + version
-        self.made, self.cut, self.types, self.shared = made, cut, types, shared
-        self.access, self.loop_note, _ = notes
-        self.limits: set[Sum] = set()
-        self.uniform: list[str] = []        # kept for the first thread alone: none
-        self.meets = any(c.meeting for c in cut.cuts)
-        self.function = reached(cut.function)
-        self.meetings = {c.before: c for c in cut.cuts if c.meeting}
-        self.ways: dict[str, list[Cut]] = {}
-        for c in cut.cuts:
-            if c.meeting is None:
-                self.ways.setdefault(c.before, []).append(c)
-        answers = {c.meeting.result for c in cut.cuts if c.meeting and c.meeting.result
-                   and c.meeting.code >= FIRST_OF_WARP}
-        self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings))
-        self._everywhere = self._global_names()
-        self._variables: dict[str, str] = {}
-        self._masks: dict[str, str] = {}
-        self._crossing = self._crossing_values()
-        self._crossing |= self._roots() - self._everywhere
-        self._local: dict[str, str] = {}
-        self._splats: dict[str, str] = {}
-        self._numbers = 0
-        self._waiting: list[Callable[[], None]] = []
-        self._begun: set[str] = set()
-        self._singles: dict[str, bool] = {}
-        self.beside = bool(shared)
-
-    def _loop_notes(self) -> tuple[str, str]:
-        return f", !llvm.access.group {self.access}", f", !llvm.loop {self.loop_note()}"
-
-    # -- values
-
-    def _global_names(self) -> set[str]:
-        gone = {*self.cut.anew, *self.cut.arrays}
-        return gone | {n for n in ("%r.tid.x", LANE)}
-
-    def _kind(self, name: str) -> str:
-        if name not in self._kinds:
-            raise NotVectorizable(name)
-        return self._kinds[name]
-
-    def _crossing_values(self) -> set[str]:
-        """Values that are needed outside of the block that defines them, and phis."""
-        self._kinds: dict[str, str] = {}
-        home: dict[str, str] = {}
-        for label, block in self.function.blocks.items():
-            for line in block:
-                if (name := result_of(line)) is not None:
-                    home[name] = label
-                    self._kinds[name] = result_type(line, self.layout)
-        found: set[str] = set()
-        for c in self.cut.cuts:
-            if c.meeting and c.meeting.result:
-                self._kinds[c.meeting.result] = c.meeting.type
-                found.add(c.meeting.result)
-            if c.meeting:
-                found |= {v for _, v in c.meeting.operands.values() if v in home and home[v] != c.before}
-        for label, block in self.function.blocks.items():
-            for line in block:
-                if " = phi " in line:
-                    name = result_of(line)
-                    assert name is not None
-                    found.add(name)
-                    found |= {v for v, before in PHI.findall(line) if v in home and home[v] != before}
-                else:
-                    found |= {v for v in uses_of(line) if v in home and home[v] != label}
-        found |= {n for n in self.cut.kept if n in home}
-        for c in self.cut.cuts:
-            found |= {n for n in c.live if n in home}
-        return found - self._everywhere
-
-    def same(self, operand: str) -> bool:
-        return operand not in self.spread.divergent
-
-    def step(self, operand: str) -> int | None:
-        return self.spread.stride(operand)
-
-    def in_shared(self, pointer: str) -> bool:
-        while not pointer.startswith("%shared."):
-            found = re.search(r"= getelementptr .*?, ptr (%[^ ,]+)", self.spread.lines.get(pointer, ""))
-            if found is None:
-                return False
-            pointer = found[1]
-        return True
-
-    def known(self) -> object:
-        return dict(self._local), dict(self._splats)
-
-    def know(self, known: object) -> None:
-        local, splats = known       # type: ignore[misc]
-        self._local, self._splats = dict(local), dict(splats)
-
-    def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
-        lines = self.spread.lines
-        while (found := _ADDRESS.search(lines.get(pointer, ""))) is not None:
-            kind, base, index = found.groups()
-            if self.same(index):
-                pointer = base
-                continue
-            if not self.same(base) or self.layout.size(kind) != size:
-                return None
-            return self._root(index)
-        return None
-
-    def _root(self, index: str) -> tuple[str, str] | None:
-        """An index without summands that all threads have in common."""
-        kind = "i64"
-        while True:
-            line = self.spread.lines.get(index, "")
-            if found := _SUM.search(line):
-                how, flags, a, b = found.groups()
-                if how == "or" and "disjoint" not in flags:
-                    break
-                if self.same(b):
-                    index = a
-                elif self.same(a) and how != "sub":
-                    index = b
-                else:
-                    break
-            elif found := re.search(r"= (?:sext|zext nneg) i32 (%\S+) to i64", line):
-                kind, index = "i32", found[1]
-            else:
-                break
-        if index not in self._kinds or self.same(index) or self._from_memory(index, 8):
-            return None
-        return kind, index
-
-    def _roots(self) -> set[str]:
-        """Indices of all accesses at places that may follow each other."""
-        found = set()
-        for block in self.function.blocks.values():
-            for line in block:
-                if (access := _ACCESS.search(line)) and self.spread.stride(access[2]) is None and \
-                        (index := self.index_of(access[2], self.layout.size(access[1]))) is not None:
-                    found.add(index[1])
-        return found
-
-    def _from_memory(self, name: str, depth: int) -> bool:
-        """Whether a value follows from what is in memory at places that differ between threads."""
-        line = self.spread.lines.get(name)
-        if line is None or self.same(name) or " = phi " in line:
-            return False
-        if depth == 0 or opcode_of(line) in ("load", "call", "atomicrmw", "cmpxchg"):
-            return not _HARMLESS.search(line)
-        return any(self._from_memory(used, depth - 1) for used in uses_of(line))
-
-    def without_locks(self, line: str) -> list[str] | None:
-        """An atomic operation on the block's own memory, which no other CPU thread sees, as plain instructions; None
-        for what is none. The first line defines the result, which is called %was."""
-        found = _ATOMIC.search(line)
-        if found is None or found[1] not in _PLAIN or not self.in_shared(found[2]):
-            return None
-        how, pointer, kind, value = found.groups()
-        lines = [f"load {kind}, ptr {pointer}", f"store {kind} %becomes, ptr {pointer}"]
-        if how in ("min", "max", "umin", "umax"):
-            made = f"call {kind} @llvm.{how if how[0] == 'u' else 's' + how}.{kind}({kind} %was, {kind} {value})"
-        else:
-            made = f"{how} {kind} %was, {value}"
-        return [lines[0], made, lines[1]]
-
-    def variable(self, name: str) -> str:
-        if name not in self._variables:
-            place = f"%v.{len(self._variables)}"
-            self._variables[name] = place
-            kind = self._kind(name)
-            if not self.same(name):
-                kind = self.of(kind)
-            self.top.append(f"  {place} = alloca {kind}, align 64")
-        return self._variables[name]
-
-    def type(self, name: str) -> str:
-        return self._kind(name) if self.same(name) else self.of(self._kind(name))
-
-    def here(self, name: str) -> str:
-        """A value where code is written now."""
-        if name in self._local:
-            return self._local[name]
-        if name in self._crossing:
-            made = self.f.let(f"load {self.type(name)}, ptr {self.variable(name)}, align 64")
-            self._local[name] = made
-            return made
-        if name not in self._kinds or name in self._everywhere:      # parameters, registers, what is computed anew
-            return self._fixed.get(name, name)
-        raise NotVectorizable(f"{name} is not there")
-
-    def there(self, name: str) -> bool:
-        """Whether a value is to be had where code is written now."""
-        return name[0] != "%" or name in self._local or name in self._crossing or name not in self._kinds or \
-            name in self._everywhere
-
-    def one(self, operand: str) -> str:
-        return self.here(operand) if operand[0] == "%" else operand
-
-    def vec(self, kind: str, operand: str) -> str:
-        if operand[0] == "%" and not self.same(operand):
-            return self.here(operand)
-        key = f"{kind} {operand}"
-        if key not in self._splats:
-            self._splats[key] = self.splat(kind, self.one(operand))
-        return self._splats[key]
-
-    def define(self, name: str, value: str) -> None:
-        self._local[name] = value
-        if name in self._crossing:
-            self.f.line(f"store {self.type(name)} {value}, ptr {self.variable(name)}, align 64")
-
-    def begin(self, label: str) -> None:
-        """A place of code: nothing is known of what was loaded before."""
-        self.f.label(label)
-        self._local, self._splats = {}, {}
-
-    def fresh(self, what: str) -> str:
-        self._numbers += 1
-        return f"{what}.{self._numbers}"
-
-    def mask_of(self, label: str) -> str:
-        if label not in self._masks:
-            self._masks[label] = f"%mask.{len(self._masks)}"
-            self.top.append(f"  {self._masks[label]} = alloca <{self.size} x i1>, align 64")
-            self.top_stores.append(f"  store <{self.size} x i1> zeroinitializer, ptr {self._masks[label]}, align 64")
-        return self._masks[label]
-
-    # -- instructions of a block
-
-    def body(self, label: str) -> None:
-        self.often = self.spread.depth(label, self.spread.headers) > 0
-        gone = self._everywhere
-        lines = self.function.blocks[label]
-        if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):
-            lines = lines[:-1]
-        for line in lines:
-            name = result_of(line)
-            if name in gone or " = phi " in line:
-                continue
-            self.instruction(line, name)
-
-    def instruction(self, line: str, name: str | None) -> None:
-        opcode = opcode_of(line)
-        if opcode == "alloca":
-            self.define(name or "", self._own_array(line))
-            return
-        differs = (name is not None and not self.same(name)) or (
-            name is None and (opcode in ("store", "call")))
-        if opcode in ("atomicrmw", "cmpxchg"):
-            differs = True
-        if opcode == "call" and name is None and re.search(r"@llvm\.(?:memcpy|memmove|memset)\.", line) and \
-                all(self.same(v) for v in uses_of(line)):
-            differs = False
-        if differs:
-            made = self.divergent(line, name)
-            if name is not None:
-                if made is None:
-                    raise NotVectorizable(line)
-                self.define(name, made)
-            return
-        head, equals, rest = line.partition(" = ") if name else ("", "", line)
-        rest = VALUE.sub(lambda m: self.one(m[0]) if m[0] in self._kinds or m[0] in self._fixed else m[0], rest)
-        rest = re.sub(r", !llvm\.access\.group !\d+", "", rest)
-        if name is None:
-            self.f.line(rest)
-        else:
-            self.define(name, self.f.let(rest))
-
-    def _own_array(self, line: str) -> str:
-        kind = re.search(r"alloca (.*?)(?:, align (\d+))?$", line)
-        assert kind
-        size = -(-max(self.layout.size(kind[1]), 1) // 16) * 16
-        self._arrays += 1
-        place = f"%own.{self._arrays}"
-        self.top.append(f"  {place} = alloca [{size * self.size} x i8], align 64")
-        lanes = ", ".join(f"i64 {size * k}" for k in range(self.size))
-        return self.f.let(f"getelementptr i8, ptr {place}, <{self.size} x i64> <{lanes}>")
-
-    # -- phis
-
-    def assign(self, source: str, target: str, mask: str, sure: bool) -> None:
-        """The phis of a block that is reached from another; `mask`: by which threads ("": all); `sure`: by some."""
-        if target == EXIT:
-            return
-        given = []
-        for line in self.function.blocks[target]:
-            if " = phi " not in line:
-                break
-            name = result_of(line)
-            assert name is not None
-            value = next((v for v, before in PHI.findall(line) if before == source), None)
-            if value is None:
-                raise NotVectorizable(line)
-            kind = self._kind(name)
-            given.append((name, self.one(value) if self.same(name) else self.vec(kind, value)))
-        some = ""
-        for name, value in given:
-            common = self.same(name) or self.spread.stride(name) is not None
-            if mask and not (common and sure):
-                old = self.f.let(f"load {self.type(name)}, ptr {self.variable(name)}, align 64")
-                if common:
-                    some = some or self.any(mask)
-                    value = self.f.let(f"select i1 {some}, {self.type(name)} {value}, {self.type(name)} {old}")
-                else:
-                    value = self.f.let(f"select <{self.size} x i1> {mask}, {self.type(name)} {value}, "
-                                       f"{self.type(name)} {old}")
-            self.f.line(f"store {self.type(name)} {value}, ptr {self.variable(name)}, align 64")
 
     # -- whole groups
 
@@ -411,10 +83,6 @@ class Vectors(Wide):
         self._waiting.append(write)
         return name
 
-    def targets(self, last: str) -> tuple[str, str]:
-        found = re.findall(r"label %(\"[^\"]*\"|[-\w$.]+)", last)
-        return found[0], found[1]
-
     def _branch(self, label: str, last: str) -> None:
         yes, no = self.targets(last)
         condition = self.spread.condition(label)
@@ -456,7 +124,7 @@ class Vectors(Wide):
         return len(lines) > 2 * SHORT or any(self._effect(line) for line in lines) or label in blocks
 
     def _effect(self, line: str) -> bool:
-        return opcode_of(line) in _EFFECTS and not _HARMLESS.search(line)
+        return opcode_of(line) in _EFFECTS and not HARMLESS.search(line)
 
     def _single(self, label: str) -> bool:
         """Whether threads had better go one by one what a branch decides about."""
@@ -731,8 +399,6 @@ class Vectors(Wide):
 
     def group(self, arrays: list[int], how: str = "") -> str:
         f, size = self.f, self.size
-        self.top_stores: list[str] = []
-        self._fixed: dict[str, str] = {}
         lanes = ", ".join(f"i64 {k}" for k in range(size))
         self._fixed[LANE] = f.let(f"add <{size} x i64> zeroinitializer, <{lanes}>", "%lane.vector")
         words = ", ".join(f"i32 {k}" for k in range(size))

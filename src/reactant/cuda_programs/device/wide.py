@@ -21,13 +21,15 @@ _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
 _SCALAR = re.compile(r"i\d+|float|double|half|bfloat|ptr")
 _CALL = re.compile(r"(?:%\S+ = )?(?:tail |notail )?call (.*?)@(\"[^\"]*\"|[-\w$.]+)\((.*)\)(?: #\d+)?((?:, !.*)?)$")
 _KEPT_NOTES = re.compile(r", !(?:tbaa|alias\.scope|noalias|invariant\.load) ![\w{}]+")
-_ELEMENTWISE = re.compile(r"llvm\.(sqrt|fabs|fma|fmuladd|minnum|maxnum|minimum|maximum|minimumnum|maximumnum|floor|ceil|"
-                          r"trunc|rint|nearbyint|round|roundeven|copysign|canonicalize|smin|smax|umin|umax|abs|ctpop|"
+_ELEMENTWISE = re.compile(r"llvm\.(sqrt|fabs|fma|fmuladd|minnum|maxnum|minimum|maximum|minimumnum|maximumnum|floor|"
+                          r"ceil|trunc|rint|nearbyint|round|roundeven|copysign|canonicalize|smin|smax|umin|umax|abs|ctpop|"
                           r"ctlz|cttz|bswap|bitreverse|fshl|fshr|[su](?:add|sub|shl)\.sat)\.(\w+)$")
 _NAMES = re.compile(r"(?<![\w.$%-])%(?:\"[^\"]*\"|[-\w$.]+)")
 _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|dbg)")
 
 
+Known = tuple[dict[str, str], dict[str, str]]
+"""The names under which values and constants are known at a place of the code."""
 AHEAD = 4
 """Groups of threads whose data are fetched beforehand."""
 
@@ -177,7 +179,8 @@ class Wide:
         given = []
         for number, part in enumerate(parts):
             what, value = part.rsplit(" ", 1) if number else ("ptr", part[len("ptr "):])
-            given.append(f"{what} {self.one(value)}" if self.same(value) else f"{self.of(what)} {self.vec(what, value)}")
+            given.append(f"{what} {self.one(value)}" if self.same(value) else
+                         f"{self.of(what)} {self.vec(what, value)}")
         return self.f.let(f"getelementptr {found[1]}{kind}, {', '.join(given)}")
 
     def _extractvalue(self, rest: str) -> str:
@@ -216,7 +219,7 @@ class Wide:
     def _first(self, pointer: str) -> str:
         return self.element(self.vec("ptr", pointer), "ptr", 0)
 
-    def _load(self, rest: str) -> str:
+    def _load(self, rest: str) -> str | None:
         if rest.startswith(("load atomic", "load volatile")):
             return self.each(rest, None)
         kind = plain(leading(rest[len("load "):]))
@@ -360,11 +363,11 @@ class Wide:
         """The index of an address that follows from numbers of threads alone, without what is the same for all."""
         raise NotImplementedError
 
-    def known(self) -> object:
+    def known(self) -> Known:
         """What is known of values here, for `know`."""
         raise NotImplementedError
 
-    def know(self, known: object) -> None:
+    def know(self, known: Known) -> None:
         raise NotImplementedError
 
     def _reachable(self, pointer: str) -> str:
@@ -473,7 +476,7 @@ class Wide:
         self.f.label(f"math.{n}.end")
         return self.f.let(f"load {self.of(kind)}, ptr {out}, align 64")
 
-    def _atomicrmw(self, rest: str) -> str:
+    def _atomicrmw(self, rest: str) -> str | None:
         return self.each(rest, result_type("%x = " + rest, self.layout))
 
     def _cmpxchg(self, rest: str) -> str:
