@@ -4,8 +4,8 @@
     python tests/cuda_programs/libraries/recording.py FOLDER/nvidia/curand RESULTS
 
 Its library has generators on the host that make the numbers of those on a GPU (`curandCreateGeneratorHost`); RESULTS is
-what `random_host.cu` has written, whose calls are repeated. Its headers compile for the host as well, with what they take
-from a GPU put in (`SHIM`): `random_samples.h` then draws from NVIDIA's device functions.
+what `random_host.cu` has written, whose calls are repeated. Its headers compile for the host as well, with what they
+take from a GPU put in (`SHIM`): `random_samples.h` then draws from NVIDIA's device functions.
 """
 from __future__ import annotations
 
@@ -73,14 +73,16 @@ def device(package: Path) -> dict[str, np.ndarray]:
         for header in (package / "include").glob("*.h"):
             text = header.read_text(errors="replace").replace("extern const dim3 blockDim;", "")
             text = text.replace("extern const uint3 threadIdx;", "")
-            for name, formula in (("mad.wide.u32", "a * (unsigned long long)b + c"), ("mul.wide.u32", "a * (unsigned long long)b")):
+            product = "a * (unsigned long long)b"
+            for name, formula in (("mad.wide.u32", f"{product} + c"), ("mul.wide.u32", product)):
                 while f'asm("{name}' in text:
                     start = text.index(f'asm("{name}')
                     text = text[:start] + f"r = {formula};" + text[text.index(");", start) + 2:]
             (folder / header.name).write_text(text)
         (folder / "main.cpp").write_text(SHIM)
         tools = toolchain()
-        subprocess.run([*tools.compiler(), "-O1", "-std=c++17", "-w", f"-I{folder}", f"-I{HERE}", "-idirafter", str(INCLUDE), "-c",
+        included = [f"-I{folder}", f"-I{HERE}", "-idirafter", str(INCLUDE)]
+        subprocess.run([*tools.compiler(), "-O1", "-std=c++17", "-w", *included, "-c",
                         str(folder / "main.cpp"), "-o", str(folder / "main.o")], check=True)
         subprocess.run([*tools.linker, str(folder / "main.o"), "-o", str(folder / "main")], check=True)
         lines = subprocess.run([folder / "main"], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -104,8 +106,9 @@ class Generator:
         dtype = "f8" if what.endswith("double") else "u4" if what in ("bits", "after") else "f4"
         scalar = ctypes.c_double if dtype == "f8" else ctypes.c_float
         end = "Double" if dtype == "f8" else ""
-        name, given = {"bits": ("", ()), "after": ("", ()), "uniform": ("Uniform", ()), "normal": ("Normal", (0.5, 2.0)),
-                       "log_normal": ("LogNormal", (0.25, 0.5))}[what.removesuffix("_double")]
+        calls = {"bits": ("", ()), "after": ("", ()), "uniform": ("Uniform", ()), "normal": ("Normal", (0.5, 2.0)),
+                 "log_normal": ("LogNormal", (0.25, 0.5))}
+        name, given = calls[what.removesuffix("_double")]
         to = np.zeros(count, dtype)
         call = getattr(self.library, f"curandGenerate{name}{end}")
         assert call(self.handle, to.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(count), *map(scalar, given)) == 0
