@@ -155,7 +155,8 @@ def test_headers_and_sources_of_cuda_programs_are_packaged():
     assert PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["src/reactant"]
     assert "exclude" not in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     package = ROOT / "src" / "reactant"
-    folders = [package / "cuda_programs" / "host" / "include", package / "cuda_programs" / "runtime",
+    runtime = package / "cuda_programs" / "runtime"
+    folders = [package / "cuda_programs" / "host" / "include", runtime, runtime / "libraries",
                package / "kernels" / "headers"]
     files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".h", ".hpp", ".inc", ".cpp")]
     ignored = {line.strip() for line in (ROOT / ".gitignore").read_text().splitlines()}

@@ -54,7 +54,7 @@ entry:
 
 
 def test_what_addresses_are_computed_from():
-    source = Retargeted("", kernels=["k"], exports=set(), shared={n: Variable(n, "", 16) for n in "td"})
+    source = Retargeted("", kernels=["k"], shared={n: Variable(n, "", 16) for n in "td"})
     made = checked("%pair = type { i32, double }\n" + TEXT, source)
     found = [line.strip() for line in made.split("\n") if "call void @reactant_check" in line]
     place = "ptr @reactant.place.0)"

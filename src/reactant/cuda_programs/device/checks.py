@@ -115,10 +115,7 @@ class Instrumenter:
         """The module with checks, without lines."""
         module = split(text)
         module.functions = {name: self.function(body) for name, body in module.functions.items()}
-        made = module.text() + "\n" + self.places.text() + DECLARED
-        made = re.sub(r"^!llvm\.dbg\.cu = .*\n", "", made, flags=re.MULTILINE)
-        made = re.sub(r"^(!\d+ = )(?:distinct )?!DI\w+\(.*\)$", r'\1!{!"place"}', made, flags=re.MULTILINE)
-        return _DEBUG.sub("", made)
+        return without_places(module.text() + "\n" + self.places.text() + DECLARED)
 
     def function(self, body: str) -> str:
         lines = body.split("\n")
@@ -254,6 +251,15 @@ def _short(file: str) -> str:
 
 def _fields(text: str) -> dict[str, str]:
     return {key: value.strip('"') for key, value in re.findall(r'(\w+): ("[^"]*"|[^,]*)', text)}
+
+
+def without_places(text: str) -> str:
+    """A module whose instructions say nothing of the source."""
+    if "!dbg" not in text:
+        return text
+    made = re.sub(r"^!llvm\.dbg\.cu = .*\n|^ *#dbg_.*\n", "", text, flags=re.MULTILINE)
+    made = re.sub(r"^(!\d+ = )(?:distinct )?!DI\w+\(.*\)$", r'\1!{!"place"}', made, flags=re.MULTILINE)
+    return _DEBUG.sub("", made)
 
 
 def checked(text: str, source: Retargeted) -> str:

@@ -39,7 +39,7 @@ def object_ir(code: str, identity: str, check: str = "") -> str:
     module = retarget.retargeted(code)
     made = prepared.prepared(module)
     merging.require_definitions(made)
-    made = checks.checked(made, module) if check else made
+    made = checks.checked(made, module) if check else checks.without_places(made)
     return arrange.arranged(made, module, identity, CHECKS[check])
 
 
