@@ -37,13 +37,10 @@ void reactant_check_object(ReactantFrame *frame, void *memory, uint64_t bytes, i
 
 namespace reactant {
 
-// Called where threads meet, before they go on: lanes of a warp, or all of a block at a barrier.
-struct Meetings {
-    void (*lanes)(ReactantFrame &frame, uint32_t first, uint32_t group);
-    void (*block)(ReactantFrame &frame);
-    void (*grid)(const ReactantLaunch *launch);
-};
-extern const Meetings *const checked_meetings;
+// Threads of the block under way meet, and have not gone on yet: lanes of a warp, all at a barrier, all of the grid.
+void lanes_meet(uint32_t first, uint32_t group);
+void block_meets();
+void grid_meets();
 extern bool checked_program;                    // it has kernels that are checked
 
 // ---- what the two halves share ----

@@ -340,7 +340,7 @@ void reactant_grid_wait(const ReactantLaunch *launch) {
     unsigned round = barrier.round.load(std::memory_order_acquire);
     if (barrier.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == barrier.parts) {
         barrier.arrived.store(0, std::memory_order_relaxed);
-        if (launch->kernel->flags & REACTANT_KERNEL_CHECKED) checked_meetings->grid(launch);
+        if (launch->kernel->flags & REACTANT_KERNEL_CHECKED) grid_meets();
         barrier.round.fetch_add(1, std::memory_order_release);
         return;
     }

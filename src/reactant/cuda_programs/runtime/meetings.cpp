@@ -142,7 +142,7 @@ extern "C" int reactant_run_block(ReactantFrame *frame) {
             const uint32_t count = n - first < LANES ? n - first : LANES;
             while (const uint32_t group = released(f, first, count)) {
                 if (checked && kind_of(f.state[first + __builtin_ctz(group)]) == WARP)
-                    reactant::checked_meetings->lanes(f, first, group);
+                    reactant::lanes_meet(first, group);
                 answer(f, first, group);
                 for (uint32_t rest = group; rest; rest &= rest - 1) resume(f, first + __builtin_ctz(rest));
             }
@@ -156,7 +156,7 @@ extern "C" int reactant_run_block(ReactantFrame *frame) {
             if (kind != BLOCK) { ++reducing; holds += f.x[t] != 0; }
         }
         if (!here) return grid != 0;
-        if (checked) reactant::checked_meetings->block(f);
+        if (checked) reactant::block_meets();
         for (uint32_t t = 0; t < n; ++t) {
             if (f.state[t] < 0) continue;
             const int kind = kind_of(f.state[t]);

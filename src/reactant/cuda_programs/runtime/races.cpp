@@ -158,7 +158,9 @@ void synchronise(uintptr_t address) {
     row[block.number] = block.fence;
 }
 
-void meet_lanes(ReactantFrame &, uint32_t first, uint32_t group) {
+}  // namespace
+
+void lanes_meet(uint32_t first, uint32_t group) {
     CheckedBlock &block = *now.block;
     uint32_t joined[lanes] = {};
     for (uint32_t rest = group; rest; rest &= rest - 1) {
@@ -174,14 +176,9 @@ void meet_lanes(ReactantFrame &, uint32_t first, uint32_t group) {
     }
 }
 
-void meet_block(ReactantFrame &) { ++now.block->epoch; }
+void block_meets() { ++now.block->epoch; }
 
-void meet_grid(const ReactantLaunch *) { grid_time = time_now++; }
-
-}  // namespace
-
-static constexpr Meetings meetings{meet_lanes, meet_block, meet_grid};
-const Meetings *const checked_meetings = &meetings;
+void grid_meets() { grid_time = time_now++; }
 
 void end_of_block() {
     settle();
