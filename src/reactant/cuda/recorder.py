@@ -7,6 +7,7 @@ the meantime, on the bytes that it shares with this one.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -130,16 +131,20 @@ class Recorder:
         else:
             self.waiting.append((step, row))
 
+    def _waits(self, row: Any, step_of: Callable[[Any, Any], Any]) -> bool:
+        """Whether what a row says can wait, as a step of a sequence."""
+        try:
+            step = step_of(row, self.memories)
+            self.fits(step)
+        except NotRecorded:
+            return False
+        self.waiting.append((step, row))
+        self.noted(row, step)
+        return True
+
     def copied(self, row: Copied) -> None:
-        if row.host == 0:
-            try:
-                step = steps.copied(row, self.memories)
-                self.fits(step)
-                self.waiting.append((step, row))
-                self.noted(row, step)
-                return
-            except NotRecorded:
-                pass
+        if row.host == 0 and self._waits(row, steps.copied):
+            return
         self.noted(row)
         target, source = self.memories.of_box(row.target), self.memories.of_box(row.source)
         self.before(target, source if row.host == 0 else None)
@@ -153,14 +158,8 @@ class Recorder:
             target.changed_at_home()
 
     def filled(self, row: Filled) -> None:
-        try:
-            step = steps.filled(row, self.memories)
-            self.fits(step)
-            self.waiting.append((step, row))
-            self.noted(row, step)
+        if self._waits(row, steps.filled):
             return
-        except NotRecorded:
-            pass
         self.noted(row)
         target = self.memories.of_box(row.target)
         self.before(target)

@@ -5,7 +5,7 @@
             step(seen(r0, 0, 1000, f4), seen(r1, 0, 1000, f4), 1000, x0)
             step(seen(r1, 0, 1000, f4), seen(r0, 0, 1000, f4), 1000, x0)
 
-Allocations are arrays r0, r1..., numbers that only the run knows x0, x1...: a sequence over other memory with other
+Allocations are arrays r0, r1..., run-time values x0, x1...: a sequence over other memory with other
 numbers is the same function. Numbers that change from one repetition to the next are arrays of their values.
 """
 from __future__ import annotations
