@@ -108,8 +108,10 @@ def _members(archive: Path, tools: Toolchain, folder: Path) -> Iterable[Path]:
 
 def _sections(file: Path) -> dict[str, bytes]:
     """The sections of an object that are of device code."""
+    from reactant.cuda_programs.device.compile import LINKED_SECTION
+
     data = file.read_bytes()
-    if SECTION.encode() not in data and b".reactant_linked" not in data:
+    if SECTION.encode() not in data and LINKED_SECTION.encode() not in data:
         return {}
     from llvmlite.binding import ObjectFileRef
 
