@@ -117,7 +117,7 @@ class Arranger:
             return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
         self.copied(made)
-        if self.vectors(copy.deepcopy(made), shared, copy.deepcopy(alone)):
+        if self.vectors(made, shared, alone):
             return None
         original = copy.deepcopy(made)
         cut = cuts.pieces(made)
@@ -139,14 +139,14 @@ class Arranger:
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
-        original = copy.deepcopy(made)
         before = len(self.made), len(self.notes), self.next_note, self.current
         try:
+            if alone is None and not os.environ.get("REACTANT_CUDA_VECTORS"):
+                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
+            original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
             cut = cuts.pieces(made, hide=False)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
-            if any(c.meeting for c in cut.cuts) and not os.environ.get("REACTANT_CUDA_VECTORS"):
-                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
             self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
         except NotVectorizable as reason:
             if os.environ.get("REACTANT_CUDA_EXPLAIN"):

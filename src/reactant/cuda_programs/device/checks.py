@@ -14,7 +14,7 @@ from reactant.cuda_programs.device.front import PROGRAM_HEADERS
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.retarget import Retargeted
 from reactant.cuda_programs.device.steps import FRAME
-from reactant.cuda_programs.device.text import NAME, opcode_of, result_of, split
+from reactant.cuda_programs.device.text import NAME, opcode_of, result_of, split, text_constant
 from reactant.cuda_programs.device.types import leading
 from reactant.kernels.llvm_ir.signatures import split_arguments
 from reactant.kernels.ways_in import clang
@@ -236,10 +236,7 @@ class Places:
         """LLVM IR of the constants."""
         made = [f"{name} = private constant {{ ptr, ptr, i32 }} {{ ptr {self._string(_short(file))}, "
                 f"ptr {self._string(function)}, i32 {line} }}\n" for (file, line, function), name in self._made.items()]
-        for text, name in self._strings.items():
-            data = text.encode() + b"\0"
-            escaped = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
-            made.append(f'{name} = private constant [{len(data)} x i8] c"{escaped}"\n')
+        made += [text_constant(name, text) for text, name in self._strings.items()]
         return "".join(made)
 
 

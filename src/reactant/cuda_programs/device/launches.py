@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from reactant.cuda_programs.device.library import CURRENT, CURRENT_SIZE
-from reactant.cuda_programs.device.text import NAME, quoted
+from reactant.cuda_programs.device.text import NAME, quoted, text_constant
 
 PREFIX = "reactant.launched."
 _USED = re.compile(r"^@(llvm\.(compiler\.)?used|__clang_gpu_used_external) = .*\n", re.MULTILINE)
@@ -40,8 +40,7 @@ def defined(text: str, launched: Sequence[str], rows: Sequence[str]) -> str:
         if name in rows:
             row = f"getelementptr (%reactant.kernel, ptr @reactant.kernels, i64 {rows.index(name)})"
         constant = f"@{quoted(PREFIX + name)}"
-        length = len(name.encode()) + 1
-        made = (f'@reactant.launched.{number}.name = private constant [{length} x i8] c"{name}\\00"\n'
+        made = (text_constant(f"@reactant.launched.{number}.name", name) +
                 f"{constant} = private constant [2 x ptr] [ptr @reactant.launched.{number}.name, ptr {row}]\n")
         text, there = re.subn(rf"^{re.escape(constant)} = external [^\n]*\n", "", text, flags=re.MULTILINE)
         text += made if there else ""

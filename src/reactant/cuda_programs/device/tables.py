@@ -8,7 +8,7 @@ from reactant.cuda_programs.device.affine import ZERO
 from reactant.cuda_programs.device.kernel import Parameter
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.retarget import Variable
-from reactant.cuda_programs.device.text import quoted
+from reactant.cuda_programs.device.text import quoted, text_constant
 from reactant.support.records import dataclass
 
 VERSION = 1
@@ -31,12 +31,6 @@ class Entry:
     work: int = 0
 
 
-def _string(name: str, text: str) -> str:
-    data = text.encode() + b"\0"
-    escaped = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
-    return f'@{name} = private constant [{len(data)} x i8] c"{escaped}"\n'
-
-
 def _places(layout: Layout, parameters: Sequence[Parameter]) -> list[tuple[int, int]]:
     """(offset, size) of each in CUDA's parameter buffer."""
     found, end = [], 0
@@ -55,20 +49,21 @@ def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Seq
     """LLVM IR of the tables, and of a constructor that registers them."""
     text = ["%reactant.kernel = type { ptr, ptr, i32, i32, i64, i64, i32, i32, i32, i32, ptr }\n"
             "%reactant.symbol = type { ptr, ptr, i64, i32, i32 }\n"
-            "%reactant.module = type { i32, i32, ptr, ptr, i64, ptr, i64 }\n", _string("reactant.identity", identity)]
+            "%reactant.module = type { i32, i32, ptr, ptr, i64, ptr, i64 }\n",
+            text_constant("@reactant.identity", identity)]
     rows = []
     for number, k in enumerate(kernels):
         places = _places(layout, k.parameters)
         listed = ", ".join(f"{{ i32, i32 }} {{ i32 {offset}, i32 {size} }}" for offset, size in places)
         text.append(f"@reactant.parameters.{number} = private constant [{len(places)} x {{ i32, i32 }}] [{listed}]\n")
-        text.append(_string(f"reactant.name.{number}", k.name))
+        text.append(text_constant(f"@reactant.name.{number}", k.name))
         rows.append(f"%reactant.kernel {{ ptr @reactant.name.{number}, ptr @{quoted(k.function)}, i32 {k.flags}, "
                     f"i32 {k.max_threads}, i64 {k.static_shared}, i64 0, i32 0, i32 {k.work}, i32 {len(places)}, "
                     f"i32 0, ptr @reactant.parameters.{number} }}")
     text.append(f"@reactant.kernels = private constant [{len(rows)} x %reactant.kernel] [{', '.join(rows)}]\n")
     lines = []
     for number, (variable, flags) in enumerate(symbols):
-        text.append(_string(f"reactant.variable.{number}", variable.name))
+        text.append(text_constant(f"@reactant.variable.{number}", variable.name))
         lines.append(f"%reactant.symbol {{ ptr @reactant.variable.{number}, ptr @{quoted(variable.name)}, "
                      f"i64 {layout.size(variable.type)}, i32 {flags}, i32 0 }}")
     text.append(f"@reactant.symbols = private constant [{len(lines)} x %reactant.symbol] [{', '.join(lines)}]\n")

@@ -122,6 +122,13 @@ def successors(line: str) -> list[str]:
     return _TARGET.findall(line)
 
 
+def text_constant(name: str, text: str) -> str:
+    """LLVM IR of a constant with a text that ends with a zero byte; `name` with its @."""
+    data = text.encode() + b"\0"
+    escaped = "".join(chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in data)
+    return f'{name} = private constant [{len(data)} x i8] c"{escaped}"\n'
+
+
 def quoted(name: str) -> str:
     """A symbol as LLVM writes it."""
     return name if re.fullmatch(r"[-\w$.]+", name) else f'"{name}"'
