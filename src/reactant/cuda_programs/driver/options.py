@@ -73,7 +73,7 @@ OPTIONS: tuple[Option, ...] = (
     # optimisation and debugging
     *_rows(True, "optimise", "-O --optimize", joined=True),
     *_rows(False, "set_flag", "-g --debug : debug", "-G --device-debug : device_debug",
-           "-lineinfo --generate-line-info : line_info", "-pg --profile : profiled"),
+           "-lineinfo --generate-line-info : line_info", "-pg --profile : profiled", "--tune -tune : tune"),
     *_rows(True, "contract", "-fmad --fmad"),
     *_rows(False, "check", "--check -check --check=memory -check=memory : memory", "--check=race -check=race : race"),
     # the host's compiler and the linker
@@ -154,6 +154,7 @@ class Command:
     profiled: bool = False
     fast_math: bool = False
     check: str = ""
+    tune: bool = False
     verbose: bool = False
     dry_run: bool = False
     run: bool = False
