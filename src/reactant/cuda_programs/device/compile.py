@@ -34,24 +34,24 @@ def device_code(source: str | os.PathLike, options: Sequence[str] = (), *, contr
                           relocatable=relocatable, compiler=compiler, system=system)[0]
 
 
-def object_ir(code: str, identity: str, check: str = "", tune: bool = False) -> str:
-    """LLVM IR of the object for a module of `device_code`, before LLVM optimises it; `tune`: with versions of its
-    kernels."""
+def object_ir(code: str, identity: str, check: str = "", tune: Sequence[str] = ()) -> str:
+    """LLVM IR of the object for a module of `device_code`, before LLVM optimises it; `tune`: versions that kernels
+    have, too."""
     module = retarget.retargeted(code)
     made = prepared.prepared(module)
     merging.require_definitions(made)
     made = checks.checked(made, module) if check else checks.without_places(made)
-    return arrange.arranged(made, module, identity, CHECKS[check], versions.OTHERS if tune else ())
+    return arrange.arranged(made, module, identity, CHECKS[check], [versions.OTHERS[label] for label in tune])
 
 
-def device_object(code: str, identity: str, check: str = "", tune: bool = False) -> bytes:
+def device_object(code: str, identity: str, check: str = "", tune: Sequence[str] = ()) -> bytes:
     """An ELF object file with the kernels of a module of `device_code`, in the form of `runtime/reactant_launch.h`.
 
     Args:
         code: the module.
         identity: what the object and the host's object of the same source call themselves.
         check: what is checked while kernels run: "memory", or "race" for races, too (a key of `CHECKS`).
-        tune: whether kernels have versions, of which the program finds out the fastest (`versions.OTHERS`).
+        tune: versions that kernels have, too, of which the program finds out the fastest (keys of `versions.OTHERS`).
 
     Raises:
         DeviceLinkError: where it calls what it does not define.
@@ -59,7 +59,7 @@ def device_object(code: str, identity: str, check: str = "", tune: bool = False)
     return engine.object_file(object_ir(code, identity, check, tune))
 
 
-def linked_object(codes: Sequence[str], identity: str, check: str = "", tune: bool = False) -> bytes:
+def linked_object(codes: Sequence[str], identity: str, check: str = "", tune: Sequence[str] = ()) -> bytes:
     """The object file for the device code of a program, a module for each of its files.
 
     Raises:

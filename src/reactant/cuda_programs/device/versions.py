@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from reactant.support.records import dataclass
 
@@ -43,11 +44,19 @@ class NotAnother(Exception):
     """A version that cannot be made of a kernel, or is what others are."""
 
 
-OTHERS = (
-    Version("vectors8", "vectors", 8), Version("vectors32", "vectors", 32), Version("threads", "threads"),
-    Version("scalar", "threads", vectorized=False), Version("groups8", "groups", 8), Version("groups16", "groups", 16),
-    Version("groups32", "groups", 32),
-    Version("threads2x", factors=Factors(threads=(2, 1, 1))), Version("threads2y", factors=Factors(threads=(1, 2, 1))),
-    Version("threads4x", factors=Factors(threads=(4, 1, 1))), Version("threads4y", factors=Factors(threads=(1, 4, 1))),
-    Version("blocks2x", factors=Factors(blocks=(2, 1, 1))), Version("blocks2y", factors=Factors(blocks=(1, 2, 1))),
-    Version("blocks4x", factors=Factors(blocks=(4, 1, 1))))
+def _others() -> Iterator[Version]:
+    yield Version("vectors8", "vectors", 8)
+    yield Version("vectors32", "vectors", 32)
+    yield Version("groups16", "groups", 16)
+    yield Version("groups32", "groups", 32)
+    yield Version("threads", "threads")
+    yield Version("scalar", "threads", vectorized=False)
+    for n in (2, 4):
+        yield Version(f"threads{n}x", factors=Factors(threads=(n, 1, 1)))
+        yield Version(f"threads{n}y", factors=Factors(threads=(1, n, 1)))
+        yield Version(f"blocks{n}x", factors=Factors(blocks=(n, 1, 1)))
+        yield Version(f"blocks{n}y", factors=Factors(blocks=(1, n, 1)))
+
+
+OTHERS = {version.label: version for version in _others()}
+"""By their labels, which REACTANT_CUDA_TUNE and the files of choices have."""

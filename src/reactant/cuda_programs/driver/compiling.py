@@ -65,7 +65,7 @@ class Unit:
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
         told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
-                self.command.check, "tuned" * self.command.tune]
+                self.command.check, *self.command.tune]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 

@@ -27,11 +27,11 @@ class Code:
 
     text: str
     check: str
-    tune: bool = False
+    tune: Sequence[str] = ()
 
     def packed(self) -> bytes:
         """What the section holds; the linker may put several one after the other."""
-        data = zlib.compress(json.dumps([self.check, self.tune, self.text]).encode(), 1)
+        data = zlib.compress(json.dumps([self.check, list(self.tune), self.text]).encode(), 1)
         return _HEAD.pack(_MAGIC, len(data)) + data
 
 
@@ -84,7 +84,7 @@ def linked(codes: Sequence[Code], target: Path, name: str) -> None:
 
     check = next((c for c in ("race", "memory") if any(code.check == c for code in codes)), "")
     target.write_bytes(linked_object([code.text for code in codes], f"reactant-linked-{name}", check,
-                                     any(code.tune for code in codes)))
+                                     next((code.tune for code in codes if code.tune), ())))
 
 
 def _objects(items: Sequence[Input], tools: Toolchain, folder: Path) -> Iterator[Path]:
