@@ -145,8 +145,6 @@ class Arranger:
             raise NotAnother(self.version.label)
         original = copy.deepcopy(made)
         cut = cuts.pieces(made)
-        if self.version.how == "groups" and not cut.cuts:
-            raise NotAnother(self.version.label)
         if alone is not None:
             if cut.cuts and self.version.how != "threads":
                 return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
@@ -170,6 +168,8 @@ class Arranger:
         try:
             if alone is None and not os.environ.get("REACTANT_CUDA_VECTORS"):
                 raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
+            if alone is None and self.version.lanes > GROUP:
+                raise NotAnother("rows of blocks whose threads meet would have to be as long")
             original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
             cut = cuts.pieces(made, hide=False)
             if meets_in_grid(cut) or self.keeps_current(made):
