@@ -26,7 +26,7 @@ class Factors:
 @dataclass(frozen=True)
 class Version:
     """How one is made: `how` threads become code, by how many lanes, and of how many of the program's threads each does
-    the work. `how`: "" as without versions, "vectors" (groups in step) or "threads" (plain loops over blocks and threads,
+    the work. `how`: "" as without versions, "vectors" (groups in step) or "threads" (plain loops over all threads,
     of which LLVM makes vectors unless they are not `vectorized`)."""
 
     label: str = ""
