@@ -1,8 +1,4 @@
 """Coarsened launches: the same results as native code and as PTX that is emulated, and what NVIDIA's assembler says."""
-import os
-import shutil
-import subprocess
-
 import numpy as np
 import pytest
 
@@ -13,6 +9,8 @@ from reactant.cuda_programs.device.coarse_records import Coarse, coarsened  # no
 from reactant.cuda_programs.device.versions import Factors, NotAnother  # noqa: E402
 from reactant.kernels.launch import launch as launching  # noqa: E402
 from reactant.kernels.ptx import ptx  # noqa: E402
+from tests.kernels import ptx_emulation  # noqa: E402
+from tests.kernels.ptx.test_ptx import assemble, needs_assembler  # noqa: E402
 
 SOURCE = """
 extern "C" __global__ void scan(const float *x, float *y, int n) {          // sums of a block, early ends, two guards
@@ -46,7 +44,9 @@ extern "C" __global__ void counts(const float *x, float *y, int n) {
     y[threadIdx.x] = __syncthreads_count(x[threadIdx.x] > 0);
 }"""
 X = np.random.default_rng(3).standard_normal(1024).astype(np.float32)
-LAUNCHES = {"scan": ((6, 1, 1), (64, 1, 1), 350), "tile": ((4, 4, 1), (8, 8, 1), 32), "rotate": ((4, 1, 1), (128, 1, 1), 0)}
+LAUNCHES = {"scan": ((6, 1, 1), (64, 1, 1), 350), "tile": ((4, 4, 1), (8, 8, 1), 32),
+            "rotate": ((4, 1, 1), (128, 1, 1), 0)}
+ALONE = Factors()
 FACTORS = {"2x": Factors(threads=(2, 1, 1)), "4x": Factors(threads=(4, 1, 1)), "2y": Factors(threads=(1, 2, 1)),
            "blocks": Factors(blocks=(2, 1, 1)), "blocks y": Factors(blocks=(1, 2, 1)),
            "both": Factors((2, 1, 1), (2, 1, 1))}
@@ -59,13 +59,16 @@ def loaded():
     return reactant.cuda.load(SOURCE)
 
 
-def results(kernel, name, factors=Factors()):
+def configured(kernel, name, factors=ALONE):
     grid, block, n = LAUNCHES[name]
-    how = launching.Launch(grid, block, lower="native", rewrite=Coarse(factors))
-    y = np.zeros_like(X)
     made = reactant.kernel(kernel)[grid, block]
-    made.launch = how
-    made(X.copy(), y, n)
+    made.launch = launching.Launch(grid, block, lower="native", rewrite=Coarse(factors))
+    return lambda x, y: made(x, y, n)
+
+
+def results(*given):
+    y = np.zeros_like(X)
+    configured(*given)(X.copy(), y)
     return y
 
 
@@ -88,16 +91,21 @@ def test_ptx(loaded, name, factors, barriers, tmp_path):
     assert f".reqntid {made.block[0]}, {made.block[1]}, 1" in text
     assert text.count("bar.sync") == ptx.compile_kernel(record(loaded, name)).text.count("bar.sync")   # met once
     assert barriers is None or text.count("bar.sync") == barriers
-    if assembler := shutil.which("ptxas") or os.environ.get("PTXAS"):
-        (tmp_path / "kernel.ptx").write_text(text)
-        subprocess.run([assembler, "-arch=sm_80", str(tmp_path / "kernel.ptx"), "-o", str(tmp_path / "kernel.cubin")],
-                       check=True)
+    y = np.zeros_like(X)
+    ptx_emulation.run(configured(loaded[name], name, FACTORS[factors]), (X.copy(), y), tmp_path)
+    np.testing.assert_array_equal(y, results(loaded[name], name))
+
+
+@needs_assembler
+@pytest.mark.parametrize("name, factors", CASES)
+def test_the_assembler_takes_it(loaded, name, factors, tmp_path):
+    assemble(ptx.compile_kernel(coarsened(record(loaded, name), FACTORS[factors])).text, tmp_path, "sm_80")
 
 
 @pytest.mark.parametrize("name, launch, factors, words", [
     ("scan", LAUNCHES["scan"], Factors(threads=(3, 1, 1)), "do not divide"),
     ("rotate", LAUNCHES["rotate"], Factors(threads=(8, 1, 1)), "whole warps"),
-    ("waits", ((1, 1, 1), (64, 1, 1), 0), Factors(threads=(2, 1, 1)), "threads meet where copies may go different ways"),
+    ("waits", ((1, 1, 1), (64, 1, 1), 0), Factors(threads=(2, 1, 1)), "threads meet where copies may go"),
     ("counts", ((1, 1, 1), (64, 1, 1), 0), Factors(threads=(2, 1, 1)), "threads are counted")])
 def test_what_cannot_be(loaded, name, launch, factors, words):
     grid, block, n = launch

@@ -1,4 +1,4 @@
-"""Coarsened launches from Python: a kernel's record in and out, for whatever it becomes after that (native code, PTX)."""
+"""Coarsened launches from Python: a kernel's record in and out, for whatever it becomes then (native code, PTX)."""
 from __future__ import annotations
 
 import dataclasses
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from reactant.cuda_programs.device.coarsen import AXES, Coarsened, block_of
-from reactant.cuda_programs.device.text import NAME, VALUE, Function, Module, function, quoted, result_of, split
+from reactant.cuda_programs.device.text import NAME, VALUE, Function, Module, function, quoted, split
 from reactant.cuda_programs.device.versions import Factors, NotAnother
 from reactant.kernels.form.record import KernelRecord
 from reactant.kernels.llvm_ir import cleanup
@@ -14,6 +14,7 @@ from reactant.support.records import dataclass
 
 _REGISTER = re.compile(rf"^(%{NAME}) = [^@]*@llvm\.nvvm\.read\.ptx\.sreg\.((?:cta|t)id\.[xyz])\(\)")
 _SHARED = re.compile(rf"^(@{NAME})( = [^\n]*\baddrspace\(3\) global [^\n]*?)((?:, !dbg !\d+)?)$", re.MULTILINE)
+_EXPRESSION = re.compile(r"\((?:i8|\[[^\]]*\]|\w+), ptr %o\.shared")
 _SCOPES = re.compile(r", !(?:alias\.scope|noalias) !\d+")
 _BARRIERS = {"@llvm.nvvm.barrier.cta.sync.aligned.all(": "barrier", "@reactant.barrier.grid": "grid",
              **{f"@reactant.barrier.{how}": "reducing" for how in ("count", "and", "or")},
@@ -103,19 +104,10 @@ def _addresses(made: Function, module: Module) -> dict[str, str]:
         for at, line in enumerate(lines):
             for name, address in found.items():
                 line = line.replace(f"addrspacecast (ptr addrspace(3) {name} to ptr)", address)
-            if (result := result_of(line)) is not None:
-                line = _without_expression(line, result, lines, at)
             lines[at] = line
-            if any(re.search(rf"{re.escape(name)}(?![-\w$.\"])", line) for name in found):
+            if _EXPRESSION.search(line) or any(re.search(rf"{re.escape(name)}(?![-\w$.\"])", line) for name in found):
                 raise NotAnother("the address of shared memory is in a constant expression")
     return found
-
-
-def _without_expression(line: str, result: str, lines: list[str], at: int) -> str:
-    """A line; an address within shared memory that it computes from a constant is refused."""
-    if re.search(r"\((?:i8|\[[^\]]*\]|\w+), ptr %o\.shared", line):
-        raise NotAnother("the address of shared memory is in a constant expression")
-    return line
 
 
 def _places(coarse: Coarsened, block: tuple[int, ...], grid: tuple[int, ...]) -> list[str]:
