@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -9,17 +10,20 @@ from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.lapack import TRANSPOSES
 from reactant.ir.types import shape_and_dtype, size
-from reactant.precision import factorizations, matrices
+from reactant.precision import factorizations, matrices, spectra
 from reactant.precision.conversion import Conversion, declare
 from reactant.precision.values import Number, Value, choose
 
-ROUTINES: dict[str, Callable[..., list[Value]]] = {}
+Routine: TypeAlias = Callable[..., Sequence["Value | None"]]
+
+ROUTINES: dict[str, Routine] = {}
 """By the names of LAPACK's routines without their first letter."""
 
 
-def routine(*names: str) -> Callable[[Callable[..., list[Value]]], Callable[..., list[Value]]]:
-    """Say what a routine means: called with the settings as letters, and stacks of matrices."""
-    def keep(rule: Callable[..., list[Value]]) -> Callable[..., list[Value]]:
+def routine(*names: str) -> Callable[[Routine], Routine]:
+    """Say what a routine means: called with the settings as letters, and stacks of matrices; gives
+    None for results that are nothing but zeros."""
+    def keep(rule: Routine) -> Routine:
         ROUTINES.update(dict.fromkeys(names, rule))
         return rule
     return keep
@@ -35,7 +39,7 @@ def custom_call(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value
     return _of_stacks(c, op, operands, lambda *stacks: rule(_letters(op), *stacks))
 
 
-def _of_stacks(c: Conversion, op: ir.Operation, operands: Sequence[Value], function: Callable[..., list[Value]]
+def _of_stacks(c: Conversion, op: ir.Operation, operands: Sequence[Value], function: Routine
                ) -> list[Value] | None:
     """A function of stacks of one leading dimension, or None for those without elements."""
     shapes = [shape_and_dtype(value.type)[0] for value in op.operands]
@@ -48,7 +52,14 @@ def _of_stacks(c: Conversion, op: ir.Operation, operands: Sequence[Value], funct
         return ops.reshape(value, shape) if isinstance(value, ir.Value) else \
             value.each(lambda limb: ops.reshape(limb, shape))
     found = function(*(shaped(v, (batch, *shape[lead:])) for v, shape in zip(operands, shapes, strict=True)))
-    return [shaped(v, shape_and_dtype(result.type)[0]) for v, result in zip(found, op.results, strict=True)]
+    return [shaped(v, shape_and_dtype(result.type)[0]) if v is not None else _zeros(c, result)
+            for v, result in zip(found, op.results, strict=True)]
+
+
+def _zeros(c: Conversion, result: ir.Value) -> Value:
+    """In place of what a routine leaves behind; as info: all went well."""
+    return c.grouped([ops.constant(0, *reversed(shape_and_dtype(type_))) for type_ in c.types([result.type])],
+                     [result.type])[0]
 
 
 def _letters(op: ir.Operation) -> dict[str, str]:
@@ -106,3 +117,18 @@ def geqrf(letters: Mapping[str, str], a: Number) -> list[Value]:
 def orgqr(letters: Mapping[str, str], a: Number, taus: Number) -> list[Value]:
     """The product of reflections."""
     return [factorizations.orthogonal(a, taus)]
+
+
+@routine("syevd", "heevd")
+def syevd(letters: Mapping[str, str], a: Number) -> list[Value | None]:
+    """Vectors, eigenvalues and info."""
+    values, vectors = spectra.hermitian(a, letters["uplo"] == "L", letters["mode"] == "V")
+    return [vectors, values, None]
+
+
+@routine("gesdd", "gesvd")
+def gesdd(letters: Mapping[str, str], a: Number) -> list[Value | None]:
+    """What has been a, singular values, vectors and info."""
+    mode = letters.get("mode") or letters["jobu"]
+    values, u, vh = spectra.singular(a, mode == "A", mode != "N")
+    return [None, values, u, vh, None]
