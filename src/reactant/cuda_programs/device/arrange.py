@@ -141,8 +141,6 @@ class Arranger:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
         before = len(self.made), len(self.notes), self.next_note, self.current
         try:
-            if alone is None and not os.environ.get("REACTANT_CUDA_VECTORS"):
-                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
             original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
             cut = cuts.pieces(made, hide=False)
             if meets_in_grid(cut) or self.keeps_current(made):
