@@ -65,7 +65,7 @@ class Unit:
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
         told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
-                self.command.check]
+                self.command.check, *self.command.tune]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 
@@ -229,9 +229,9 @@ def _device(unit: Unit, target: Path) -> None:
             code = made(options)
     code = code or made(device_options(unit))
     if command.relocatable:
-        device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
+        device_linking.code_object(device_linking.Code(code, command.check, command.tune), unit.tools, target)
     else:
-        target.write_bytes(device_object(code, unit.identity, command.check))
+        target.write_bytes(device_object(code, unit.identity, command.check, command.tune))
 
 
 def say(command: list[str], output: str = "") -> None:
