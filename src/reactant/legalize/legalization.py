@@ -24,6 +24,7 @@ from reactant.legalize import (
     pairwise_sums,
     reshaped_updates,
     rounded_products,
+    shared_scatters,
     single_rounding,
     special_functions,
 )
@@ -92,13 +93,16 @@ WORKAROUNDS = (
                "The greatest and the least of some thousand numbers pass over NaN.", cpu=True),
     Workaround("denormal_functions", denormal_functions.kept, denormal_functions.CONCERNED, EVERY,
                "exp is 0 where the result is denormal; log and arcsin do not know denormals.", cpu=True),
+    Workaround("shared_scatters", shared_scatters.kept, shared_scatters.CONCERNED, EVERY,
+               "A scatter of several arrays, two of which are equal, gives the first one's result twice.", cpu=True),
 )
 """In the order in which they are applied: `rounded_products` is after those that make products."""
 BY_NAME = {each.name: each for each in WORKAROUNDS}
 STEPS = tuple(each for each in WORKAROUNDS if not each.cpu)
-CPU_STEPS = (BY_NAME["nan_extremes"],)
+CPU_STEPS = (BY_NAME["nan_extremes"], BY_NAME["shared_scatters"])
 CPU_STEPS_WITH_DENORMALS = (*CPU_STEPS, BY_NAME["denormal_functions"])
-SPREAD_STEPS = (dataclasses.replace(BY_NAME["nan_extremes"], apply=nan_extremes.over_devices),)
+SPREAD_STEPS = (dataclasses.replace(BY_NAME["nan_extremes"], apply=nan_extremes.over_devices),
+                BY_NAME["shared_scatters"])
 FOR_NUMPY, FOR_JAX = (tuple(each for each in WORKAROUNDS if each.programs in (EVERY, whose)) for whose in (NUMPY, JAX))
 """The pipelines "xla" and "xla_of_jax"."""
 

@@ -166,8 +166,6 @@ class Arranger:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
         before = self._before()
         try:
-            if alone is None and not os.environ.get("REACTANT_CUDA_VECTORS"):
-                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
             if alone is None and self.version.lanes > GROUP:
                 raise NotAnother("rows of blocks whose threads meet would have to be as long")
             original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
