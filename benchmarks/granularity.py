@@ -1,7 +1,7 @@
 """Kernels of whole CUDA programs with the granularity that `reactant tune` finds, against the programs' own.
 
-    python benchmarks/granularity.py [--only NAME ...] [--repeats N] [--rounds N] [--threads 1] [--clock cpu] [--small]
-                                     [--versions LABEL,...] [--json FILE]
+    python benchmarks/granularity.py [--only NAME ...] [--repeats N] [--rounds N] [--threads 1] [--clock cpu]
+                                     [--small | --large] [--versions LABEL,...] [--json FILE]
 
 Each program is built once, with `reactant nvcc --tune`; `reactant tune` runs it with the versions of its kernels and
 remembers the fastest, in a cache of its own. Then the same executable runs in turn with its own granularity and with
@@ -29,6 +29,17 @@ from reactant.demos.measure import geometric_mean  # noqa: E402
 from tests.cuda_programs import building  # noqa: E402
 from tests.cuda_programs.building import PROGRAMS, Program  # noqa: E402
 
+SIZES: dict[str, list[int]] = {
+    "hotspot": [512, 512, 100, 1], "srad": [512, 512, 20, 1], "lud": [512, 1], "needleman_wunsch": [2048, 10, 1],
+    "pathfinder": [100000, 50, 10, 1], "bfs": [300000, 6, 1], "backprop": [100000, 10, 1], "kmeans": [50000, 24, 6, 1],
+    "streamcluster": [16384, 64, 20, 1], "gaussian": [512, 1], "cfd": [300, 200, 3, 1], "lavamd": [6, 1],
+    "particle_filter": [50000, 256, 2, 1], "bplus_tree": [300000, 100000, 1], "myocyte": [1024, 100, 1],
+    "dwt2d": [1024, 1024, 4, 10, 1], "heartwall": [300, 256, 4, 1], "lulesh": [120, 30],
+    "xsbench": [50000, 68, 1000, 1], "minife": [30, 30, 1], "lattice_boltzmann": [256, 30], "nbody": [4096, 3, 1],
+    "fft": [2048, 3, 1], "bitonic_sort": [18, 1], "radix_sort": [1000000, 1], "monte_carlo": [100000, 64, 1],
+    "spmv": [50000, 24, 20, 1], "sgemm": [512, 512, 512, 1], "thrust_pipeline": [200000, 32, 5, 1],
+    "functors": [50000, 300, 1], "several_files": [400, 300, 12, 1]}
+"""Arguments with which kernels take some ten to some hundred milliseconds on one core."""
 MODES = {"own": f"={tuning.OWN}", "chosen": "choices"}
 """How the executable is run (REACTANT_CUDA_TUNE)."""
 
@@ -37,9 +48,10 @@ def measure(program: Program, folder: Path, options: argparse.Namespace) -> dict
     """One program's figures."""
     executable = folder / program.name
     building.build_cuda(program, executable, [f"--tune={options.versions}" if options.versions else "--tune"])
-    arguments = program.test if options.small else program.benchmark
+    sizes = program.test if options.small else program.benchmark if options.large else SIZES[program.name]
+    arguments = [str(each) for each in sizes]
     os.environ |= {"REACTANT_CUDA_THREADS": str(options.threads), "PROGRAMS_CLOCK": options.clock}
-    _, choices = tuning.tuned(tuning.runner([str(executable), *map(str, arguments)], folder), options.rounds)
+    _, choices = tuning.tuned(tuning.runner([str(executable), *arguments], folder), options.rounds)
     runs: dict[str, list[building.Outcome]] = {mode: [] for mode in MODES}
     for _ in range(options.repeats):
         for mode, said in MODES.items():
@@ -81,6 +93,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--clock", choices=("wall", "cpu"), default="cpu",
                         help="cpu: of all threads, for busy machines (kernels timed by events stay on the wall)")
     parser.add_argument("--small", action="store_true", help="test sizes: checks that everything still runs")
+    parser.add_argument("--large", action="store_true", help="sizes of benchmarks/cuda_programs.py")
     parser.add_argument("--versions", default="", help="versions to choose from (default: those of --tune)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
@@ -91,6 +104,7 @@ def main(arguments: list[str] | None = None) -> int:
         for name in options.only:
             try:
                 rows.append(measure(PROGRAMS[name], Path(folder), options))
+                console.print(f"{name} {rows[-1]['ratio']:.2f} {rows[-1]['choices']}", markup=False)
             except Exception as error:  # one program's failure must not hide the others' figures
                 failures[name] = f"{type(error).__name__}: {str(error)[-800:]}"
     show(rows, failures, console)
