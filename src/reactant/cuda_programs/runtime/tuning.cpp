@@ -277,6 +277,15 @@ void compare(Tuner &tuner, Site &site, int version, double each) {
 
 Schedule schedule() { return now; }
 
+void forget_sites(const ReactantModule *module) {
+    if (!made) return;
+    std::lock_guard<std::mutex> lock(made->mutex);
+    for (auto site = made->sites.begin(); site != made->sites.end();) {
+        bool gone = site->first.kernel >= module->kernels && site->first.kernel < module->kernels + module->kernel_count;
+        site = gone ? made->sites.erase(site) : std::next(site);
+    }
+}
+
 Trial::Trial(ReactantLaunch &launch, uint64_t threads) : launch(launch), program(launch), site(nullptr),
                                                          covered(launch.blocks), threads(threads) {
     Tuner &all = tuner();
