@@ -45,8 +45,8 @@ Run = Callable[[Launch, tuple], Any]
 LEAST_ROW = {"cpu": 8, "cuda": 32}
 """Threads of a row that are left: a vector, a warp."""
 MOST_SHARED = {"cpu": 128 << 10, "cuda": 48 << 10}
-"""Bytes of shared memory of blocks that become one: a part of a second-level cache; what a GPU gives without being asked,
-with which several blocks are on a multiprocessor at a time."""
+"""Bytes of shared memory of blocks that become one: a part of a second-level cache; what a GPU gives without
+being asked, with which several blocks are on a multiprocessor at a time."""
 PROCESSORS = 100
 """Of large GPUs: fewer blocks leave some of them idle."""
 
