@@ -121,7 +121,8 @@ __global__ void NAME(TAKEN) {
     NAME_body(blockIdx.x * T + t, t, threadIdx.y, blockIdx.x, T, GIVEN);
 }
 """
-ROW = """    const int T = blockDim.x * blockDim.y, g = (blockIdx.x * blockDim.x + threadIdx.x) * blockDim.y + threadIdx.y;
+ROW = """    const int T = blockDim.x * blockDim.y;
+    const int g = (blockIdx.x * blockDim.x + threadIdx.x) * blockDim.y + threadIdx.y;
     NAME_body(g, g % T, g % T / blockDim.x, g / T, T, GIVEN);
 }
 """

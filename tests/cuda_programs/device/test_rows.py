@@ -73,7 +73,7 @@ def test_numbers_of_threads_in_rows():
     ["%p = shl i32 %r.ctaid.x, 6", "%i = add i32 %p, %r.tid.x", "%q = shl i32 %r.ctaid.x, 5",
      "%j = add i32 %q, %r.tid.x", "%k = mul i32 %i, %j"],                                    # of 64 and of 32 threads
     ["%p = mul i32 %r.ctaid.x, %r.ntid.x", "%q = add i32 %r.tid.x, %n", "%w = sext i32 %q to i64",
-     "%v = sext i32 %p to i64", "%i = add i64 %w, %v"]])                                     # may wrap around in 32 bits
+     "%v = sext i32 %p to i64", "%i = add i64 %w, %v"]])                                    # may wrap around in 32 bits
 def test_other_numbers(lines):
     assert sides(*lines)[0] is None
 

@@ -1,6 +1,6 @@
-"""Rows of blocks as one: a kernel that reads threadIdx.x and blockIdx.x only as the number of a thread in its row of the
-grid, blockIdx.x * blockDim.x + threadIdx.x, does the same when blocks side by side are taken for one long block. Groups
-of threads then follow each other without a stop, and whatever the size of blocks, few threads are left over.
+"""Rows of blocks as one: a kernel that reads threadIdx.x and blockIdx.x only as the number of a thread in its row of
+the grid, blockIdx.x * blockDim.x + threadIdx.x, does the same when blocks side by side are taken for one long block.
+Groups of threads then follow each other without a stop, and whatever the size of blocks, few threads are left over.
 
 A number may be part of a sum or multiplied by a constant before it is whole; what is compared, converted to fewer bits,
 used as an address or handed on has to be whole.
@@ -8,6 +8,7 @@ used as an address or handed on has to be whole.
 from __future__ import annotations
 
 import re
+
 from reactant.cuda_programs.device import blocks
 from reactant.cuda_programs.device.blocks import BESIDE, arguments_of, launch_of, row_of_blocks
 from reactant.cuda_programs.device.kernel import group_registers, register_arguments
