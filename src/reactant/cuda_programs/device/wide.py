@@ -252,11 +252,16 @@ class Wide:
         return self._gathered(pointer, kind, align)
 
     def _gathered(self, pointer: str, kind: str, align: str) -> str:
-        wide, addresses, made = self.of(kind), self._reachable(pointer), "poison"
-        for k in range(self.size):
-            one = self.f.let(f"load {kind}, ptr {self.element(addresses, 'ptr', k)}, align {align}")
+        wide, made = self.of(kind), "poison"
+        for k, at in enumerate(self.addresses(pointer)):
+            one = self.f.let(f"load {kind}, ptr {at}, align {align}")
             made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
         return made
+
+    def addresses(self, pointer: str) -> list[str]:
+        """An address for each thread."""
+        places = self._reachable(pointer)
+        return [self.element(places, "ptr", k) for k in range(self.size)]
 
     def _consecutive(self, index: tuple[str, str], whole: bool) -> tuple[list[str], str]:
         """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for yes, for "in two parts"
