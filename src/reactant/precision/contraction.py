@@ -14,12 +14,32 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.precision import entries, exponential, trees, wide
 from reactant.precision.error_free import digits
+from reactant.precision.values import WideComplex
 from reactant.precision.wide import Wide
 
 BLOCK = 1024
 """Summands that are taken together: more would make slices thinner."""
 LITTLE = 1 << 14
 """Products up to which they are all formed."""
+
+
+def product(x: Wide | WideComplex, y: Wide | WideComplex) -> Wide | WideComplex:
+    """`matrix_product` of numbers that may be complex."""
+    if isinstance(x, Wide) and isinstance(y, Wide):
+        return matrix_product(x, y)
+    xs = (x, None) if isinstance(x, Wide) else (x.re, x.im)
+    ys = (y, None) if isinstance(y, Wide) else (y.re, y.im)
+    assert xs[0] is not None and ys[0] is not None
+    re = matrix_product(xs[0], ys[0])
+    im = re.of(0.0)
+    if xs[1] is not None and ys[1] is not None:
+        re = re - matrix_product(xs[1], ys[1])
+    if ys[1] is not None:
+        im = matrix_product(xs[0], ys[1])
+    if xs[1] is not None:
+        other = matrix_product(xs[1], ys[0])
+        im = im + other if ys[1] is not None else other
+    return WideComplex(re, im)
 
 
 def matrix_product(a: Wide, b: Wide) -> Wide:

@@ -6,6 +6,7 @@
 
 #include "checks.h"
 #include "runtime.h"
+#include "tuning.h"
 
 using namespace reactant;
 
@@ -152,6 +153,7 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
     else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
+    else if (kernel.version_count) tuned(made, arguments, threads, [&] { run_measured(*launch.function, kernel, blocks, threads); });
     else run_measured(*launch.function, kernel, blocks, threads);
     cudaError_t error = end_of(&made);
     if (error != cudaSuccess) break_context(error);

@@ -19,7 +19,7 @@ def dot_general(c: Conversion, op: ir.Operation, x: Value, y: Value) -> Value:
     shape, dtype = shape_and_dtype(op.results[0].type)
     left = _arranged(_wide(c, x), numbers.batching_dims[0], numbers.contracting_dims[0], last=True)
     right = _arranged(_wide(c, y), numbers.batching_dims[1], numbers.contracting_dims[1], last=False)
-    found = _product(left, right).each(lambda limb: ops.reshape(limb, shape))
+    found = contraction.product(left, right).each(lambda limb: ops.reshape(limb, shape))
     if dtype in (c.source, c.complex):
         return found
     if isinstance(found, Wide) and not is_complex(dtype):
@@ -43,21 +43,3 @@ def _arranged(x: Wide | WideComplex, batch: tuple[int, ...], summed: tuple[int, 
     order = (*batch, *free, *summed) if last else (*batch, *summed, *free)
     extents = [size([shape[d] for d in dims]) for dims in ((batch, free, summed) if last else (batch, summed, free))]
     return x.each(lambda limb: ops.reshape(ops.transpose(limb, order), extents))
-
-
-def _product(x: Wide | WideComplex, y: Wide | WideComplex) -> Wide | WideComplex:
-    if isinstance(x, Wide) and isinstance(y, Wide):
-        return contraction.matrix_product(x, y)
-    xs = (x, None) if isinstance(x, Wide) else (x.re, x.im)
-    ys = (y, None) if isinstance(y, Wide) else (y.re, y.im)
-    assert xs[0] is not None and ys[0] is not None
-    re = contraction.matrix_product(xs[0], ys[0])
-    im = re.of(0.0)
-    if xs[1] is not None and ys[1] is not None:
-        re = re - contraction.matrix_product(xs[1], ys[1])
-    if ys[1] is not None:
-        im = contraction.matrix_product(xs[0], ys[1])
-    if xs[1] is not None:
-        other = contraction.matrix_product(xs[1], ys[0])
-        im = im + other if ys[1] is not None else other
-    return WideComplex(re, im)
