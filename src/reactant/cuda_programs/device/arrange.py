@@ -26,6 +26,7 @@ from reactant.cuda_programs.device import (
     volatile,
 )
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
+from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
 from reactant.cuda_programs.device.interior import interior
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
@@ -269,8 +270,8 @@ class Arranger:
         self.group = self.note("distinct !{}")
         arrays = [size for _, size in memory.arrays]
         notes = self.group, lambda: self.loop(True), self.plain()
-        group = Vectors(made, cut, {}, [], GROUP, notes, self.layout)
-        agreement, limits = self.inside(other[1], cut, shared, GROUP, notes, arrays, [], Vectors)
+        group = RowVectors(made, cut, {}, [], GROUP, notes, self.layout)
+        agreement, limits = self.inside(other[1], cut, shared, GROUP, notes, arrays, [], RowVectors)
         text = group.group(arrays, "noinline cold optsize " if agreement else "")
         group.limits |= limits
         thread, _ = self.body(other[0], shared, wide=True, how="noinline cold optsize")

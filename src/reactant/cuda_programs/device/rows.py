@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 
-from reactant.cuda_programs.device import blocks
+from reactant.cuda_programs.device import blocks, guards
 from reactant.cuda_programs.device.blocks import BESIDE, arguments_of, launch_of, row_of_blocks
 from reactant.cuda_programs.device.kernel import group_registers, register_arguments
 from reactant.cuda_programs.device.narrow import Sum, Term, within
 from reactant.cuda_programs.device.text import Function, quoted, result_of, uses_of
-from reactant.cuda_programs.device.vectors import Vectors
 from reactant.cuda_programs.device.writer import Writer
 from reactant.support.records import dataclass
 
@@ -154,7 +153,8 @@ def _size(part: Part) -> int | None:
 
 # -- the function
 
-def blocks_function(group: Vectors, arrays: list[tuple[str, int]], side: Side, thread: str, agreement: str) -> str:
+def blocks_function(group: guards.RowVectors, arrays: list[tuple[str, int]], side: Side, thread: str,
+                    agreement: str) -> str:
     """The function that runs a range of blocks of a kernel whose threads do not meet. `arrays`: memory that a thread
     has (parameter, bytes); `thread`: the function for threads that are no group; `agreement`: the one that says whether
     a group is in the interior."""
@@ -178,6 +178,7 @@ def blocks_function(group: Vectors, arrays: list[tuple[str, int]], side: Side, t
     f.let("add i32 %row.x, 0", "%r.ctaid.x")
     f.let("mul i32 %row.blocks, %r.ntid.x", "%extent")
     f.let("and i32 %extent, %groups", "%whole")
+    f.let("sub i32 %whole, 1", guards.LAST)
     for axis, before in (("z", "block"), ("y", "z")):
         f.line(f"br label %{axis}")
         f.label(axis)
@@ -210,12 +211,12 @@ def blocks_function(group: Vectors, arrays: list[tuple[str, int]], side: Side, t
     return blocks.header(made.name) + "\n".join(f.lines) + "\n}\n"
 
 
-def _group(f: Writer, group: Vectors, arrays: list[tuple[str, int]], agreement: str) -> None:
+def _group(f: Writer, group: guards.RowVectors, arrays: list[tuple[str, int]], agreement: str) -> None:
     """A call for a group, whichever version it is for."""
     given = [*(p.argument for p in group.made.parameters), *group_registers()]
     unused = ["ptr null"] * len(group.cut.kept)       # values of threads that come apart, which these cannot
     call = ", ".join(["i32 0", "ptr null", "i64 0", "i32 %tid.base", *given, *unused,
-                      *(f"ptr {name}" for name, _ in arrays), "ptr null"])
+                      *(f"ptr {name}" for name, _ in arrays), "ptr null", f"i32 {guards.LAST}"])
     if not agreement:
         f.let(f"call i32 @{quoted(group.made.name + '.group')}({call})")
         return
