@@ -66,7 +66,7 @@ def _all_products(a: Wide, b: Wide) -> Wide:
     shape = (k, batch, m, n)
     left = a.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 2, 0)))
     right = b.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 0, 3)))
-    return trees.total(left * right)
+    return trees.total(trees.computed_once(left * right))
 
 
 def _in_blocks(a: Wide, b: Wide) -> Wide:
