@@ -10,7 +10,7 @@ from numba import cuda
 
 @cuda.jit
 def advection_at_sides(q, outside, own, normal_x, normal_y, u, v, change):
-    """What the upwind flux through a side has more than the element's own; q is flat, `change` one for a side's node."""
+    """What the upwind flux has more than the element's own, for each node of a side; q is flat."""
     k = cuda.grid(1)
     if k < change.size:
         through = u * normal_x[k] + v * normal_y[k]

@@ -31,6 +31,6 @@ if __name__ == "__main__":
         around_best = settled(channel, found, 960)
         console.print(f"coefficients {np.round(found, 4).tolist()}: drag {100 * (1 - min(drags) / drags[0]):.1f} % "
                       "less than the sphere's")
-        bodies = [channel.solid(np.zeros(3)), channel.solid(found)]
+        bodies = [channel.solid(np.zeros(1)), channel.solid(found)]
         draw(channel, bodies, [around_sphere, around_best], drags, options.output)
         console.print(f"{options.output}: speeds, and drag by evaluation", soft_wrap=True)

@@ -26,6 +26,7 @@ HERE double equilibrium(int i, Moments m) {
 
 HERE Moments moments(const double *f) {
     Moments m = {0, 0, 0, 0};
+#pragma unroll
     for (int i = 0; i < Q; ++i) {
         m.density += f[i];
         m.ux += CX[i] * f[i];

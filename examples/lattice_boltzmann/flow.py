@@ -92,18 +92,21 @@ def body(lattice: Lattice, shape: np.ndarray, volume: float, middle: tuple[float
 
     Args:
         lattice: the box.
-        shape: how its radius depends on the angle from the flow: coefficients of Legendre polynomials 2, 3, ... of
-            that angle's cosine, over the mean radius; all 0 is a sphere.
+        shape: the logarithm of how much it is stretched along the flow (and thinned across it, so that its volume
+            stays); then, before it is stretched, how its radius depends on the angle from the flow: coefficients of
+            Legendre polynomials 2, 3, ... of that angle's cosine, over the mean radius. All 0 is a sphere.
         volume: in cells; the radius is scaled to have it.
         middle: x, y and z.
     """
+    longer, rest = np.exp(shape[0]), shape[1:]
     points, weights = np.polynomial.legendre.leggauss(32)
-    radii = 1.0 + along(points, shape)
-    scale = (volume / (2.0 * np.pi / 3.0 * np.sum(weights * radii**3))) ** (1.0 / 3.0)
+    scale = (volume / (2.0 * np.pi / 3.0 * np.sum(weights * (1.0 + along(points, rest))**3))) ** (1.0 / 3.0)
     x, y, z = (axis - at for axis, at in zip(lattice.places(), middle, strict=True))
-    distance = np.sqrt(x**2 + y**2 + z**2) + 1e-12
-    deep = scale * (1.0 + along(x / distance, shape)) - distance
-    return (1.0 / (1.0 + np.exp(-SHARPNESS * deep))).ravel()
+    x, across = x / longer, np.sqrt((y**2 + z**2) * longer)
+    distance = np.sqrt(x**2 + across**2) + 1e-12
+    deep = scale * (1.0 + along(x / distance, rest)) - distance
+    steepness = np.sqrt((x / longer)**2 + across**2 * longer) / distance + 1e-12
+    return (1.0 / (1.0 + np.exp(-SHARPNESS * deep / steepness))).ravel()
 
 
 def along(cosine: np.ndarray, shape: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ struct Lattice { int nx, ny, nz, periodic; };
 // What streams into a cell.
 __device__ void pull(Lattice l, const double *f, int x, int y, int z, double inflow, double *here) {
     const int cells = l.nx * l.ny * l.nz;
+#pragma unroll
     for (int i = 0; i < Q; ++i) {
         int fx = x - CX[i];
         const int fy = (y - CY[i] + l.ny) % l.ny, fz = (z - CZ[i] + l.nz) % l.nz;
@@ -21,6 +22,7 @@ __device__ void pull(Lattice l, const double *f, int x, int y, int z, double inf
 extern "C" __global__ void start(int cells, double inflow, double *f) {
     const int cell = blockIdx.x * blockDim.x + threadIdx.x;
     if (cell >= cells) return;
+#pragma unroll
     for (int i = 0; i < Q; ++i) f[i * cells + cell] = equilibrium(i, {1, inflow, 0, 0});
 }
 
@@ -32,6 +34,7 @@ extern "C" __global__ void stream_and_collide(Lattice l, double tau, double infl
     pull(l, f, cell % l.nx, cell / l.nx % l.ny, cell / (l.nx * l.ny), inflow, here);
     const Moments m = moments(here);
     const double cover = coverage(solid[cell], tau);
+#pragma unroll
     for (int i = 0; i < Q; ++i)
         after[i * cells + cell] = collided(i, here, m, tau, cover) + 3 * weight(i) * CX[i] * force;
 }
@@ -61,6 +64,7 @@ extern "C" __global__ void velocities(int cells, const double *f, double *ux, do
     const int cell = blockIdx.x * blockDim.x + threadIdx.x;
     if (cell >= cells) return;
     double here[Q];
+#pragma unroll
     for (int i = 0; i < Q; ++i) here[i] = f[i * cells + cell];
     const Moments m = moments(here);
     ux[cell] = m.ux;

@@ -56,7 +56,7 @@ def settled(channel: Channel, shape: np.ndarray, steps: int) -> np.ndarray:
     return np.asarray(reactant.jit(run)(channel.lattice, k, channel.solid(shape), f, steps))
 
 
-def optimise(channel: Channel, coefficients: int = 3, steps: int = 240, rounds: int = 10,
+def optimise(channel: Channel, coefficients: int = 4, steps: int = 240, rounds: int = 10,
              told: Callable[[float], None] = lambda drag: None) -> tuple[np.ndarray, list[float], np.ndarray]:
     """Coefficients of the shape of least drag of a given volume, beginning with a sphere.
 
@@ -81,6 +81,7 @@ def optimise(channel: Channel, coefficients: int = 3, steps: int = 240, rounds: 
         told(float(drag))
         return float(drag) / drags[0], np.asarray(slope) / drags[0]
 
-    found = minimize(objective, sphere, jac=True, method="L-BFGS-B", bounds=[(-0.35, 0.35)] * coefficients,
+    bounds = [(-1.2, 1.2), *[(-0.3, 0.3)] * (coefficients - 1)]
+    found = minimize(objective, sphere, jac=True, method="L-BFGS-B", bounds=bounds,
                      options={"maxiter": rounds, "maxfun": 2 * rounds})
     return found.x, drags, flow
