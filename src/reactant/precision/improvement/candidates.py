@@ -1,8 +1,8 @@
 """The best forms of an expression on samples: dynamic programming over the classes of an equality graph.
 
-Of each class a few expressions are kept (the most accurate, one that is right where that one is not, the cheapest), made
-of those kept of the classes below, until nothing better is found. Errors are measured: each form is computed in floats
-from its operands as they come out in floats, and compared with what the class is in real numbers.
+Of each class a few expressions are kept (the most accurate, one that is right where that one is not, the cheapest),
+made of those kept of the classes below, until nothing better is found. Errors are measured: each form is computed in
+floats from its operands as they come out in floats, and compared with what the class is in real numbers.
 """
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from reactant.precision.improvement.expressions import (
     Array,
     Expression,
     applied,
-    constant,
     cost,
     in_floats,
     leaf,
@@ -30,7 +29,8 @@ from reactant.precision.improvement.expressions import (
 from reactant.precision.improvement.extra import mpmath
 
 SAMPLES, KEPT, KEPT_OF_ROOT, SWEEPS = 32, 3, 16, 8
-"""Samples that the search looks at, expressions that are kept of a class, of that of the whole expression, and how often all classes are gone through."""
+"""Samples that the search looks at, expressions that are kept of a class, of that of the whole expression, and how
+often all classes are gone through."""
 EQUAL = 0.3
 """Bits of mean error that make no difference."""
 

@@ -1,8 +1,8 @@
 """Elementwise expressions of real numbers as data: what they are made of, what that means, what it costs.
 
-An `Expression` is a node of a graph with shared parts: equal ones are one object. Leaves are numbered; constants are exact
-fractions. The same node has a meaning in floats (NumPy), in as many digits as wanted (mpmath) and as operations of a
-module.
+An `Expression` is a node of a graph with shared parts: equal ones are one object. Leaves are numbered; constants are
+exact fractions. The same node has a meaning in floats (NumPy), in as many digits as wanted (mpmath) and as operations
+of a module.
 """
 from __future__ import annotations
 

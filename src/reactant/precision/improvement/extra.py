@@ -1,4 +1,4 @@
-"""The libraries of the extra `equality`, loaded when they are first needed."""
+"""The libraries of extras, loaded when they are first needed."""
 from __future__ import annotations
 
 import importlib
@@ -9,20 +9,21 @@ from reactant.errors import UnsupportedError
 
 
 @cache
-def _loaded(name: str) -> Any:
+def loaded(name: str, extra: str = "equality") -> Any:
+    """A module of an extra. Raises `UnsupportedError` where it is not installed."""
     try:
         return importlib.import_module(name)
     except ImportError:
         raise UnsupportedError(f"reactant.improve needs '{name.split('.')[0]}', which is not installed.",
-                               hint='pip install "reactant-py[equality]" (in a clone: pip install ".[equality]").',
-                               code="extra-not-installed") from None
+                               hint=f'pip install "reactant-py[{extra}]" (in a clone: pip install ".[{extra}]").',
+                               code="extra-not-installed", span=None) from None
 
 
 def mpmath() -> Any:
     """Numbers of as many digits as wanted."""
-    return _loaded("mpmath")
+    return loaded("mpmath")
 
 
 def egglog() -> Any:
     """Equality graphs: the bindings of egglog's own language."""
-    return _loaded("egglog.bindings")
+    return loaded("egglog.bindings")

@@ -1,9 +1,9 @@
 """Identities of real numbers, as text: what `saturation` may write for what.
 
-`left => right` and, both ways, `left == right`; `a b c d` are any expressions. They hold wherever both sides are defined;
-where only one is, the samples tell (`choices`). Source of the families: Panchekha and others, "Automatically improving
-accuracy for floating point expressions", PLDI 2015, section 4.2, and textbooks of analysis; the tests check each against
-mpmath.
+`left => right` and, both ways, `left == right`; `a b c d` are any expressions. They hold wherever both sides are
+defined; where only one is, the samples tell (`candidates`). Source of the families: Panchekha and others,
+"Automatically improving accuracy for floating point expressions", PLDI 2015, section 4.2, and textbooks of analysis;
+the tests check each against mpmath.
 """
 from __future__ import annotations
 
@@ -92,6 +92,8 @@ ROOTS = """
 sqrt(a) * sqrt(b) == sqrt(a * b)
 sqrt(a) / sqrt(b) == sqrt(a / b)
 rsqrt(a) == 1 / sqrt(a)
+sqrt(a * a - b) => abs(a) * sqrt(1 - b / a / a)
+sqrt(a * a + b) => abs(a) * sqrt(1 + b / a / a)
 sqrt(a) - sqrt(b) => (a - b) / (sqrt(a) + sqrt(b))
 sqrt(a) - b => (a - b * b) / (sqrt(a) + b)
 b - sqrt(a) => (b * b - a) / (b + sqrt(a))
@@ -170,8 +172,8 @@ cos(a + b) == cos(a) * cos(b) - sin(a) * sin(b)
 atan(a) - atan(b) => atan2(a - b, 1 + a * b)
 """
 
-FAMILIES = {"cancellations": CANCELLATIONS, "arithmetic": ARITHMETIC, "fractions": FRACTIONS, "squares": SQUARES, "roots": ROOTS,
-            "exponentials": EXPONENTIALS, "logarithms": LOGARITHMS, "powers": POWERS, "trigonometry": TRIGONOMETRY}
+FAMILIES = {"cancellations": CANCELLATIONS, "arithmetic": ARITHMETIC, "fractions": FRACTIONS, "squares": SQUARES,
+            "roots": ROOTS, "exponentials": EXPONENTIALS, "logarithms": LOGARITHMS, "powers": POWERS, "trigonometry": TRIGONOMETRY}
 
 _FUNCTIONS = {**{name: name for name in OPERATIONS}, **{short: name for name, short in NAMES.items()},
               "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "atan2": "atan2", "atan": "atan", "asin": "asin",

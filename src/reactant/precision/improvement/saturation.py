@@ -56,7 +56,7 @@ def saturated(roots: Sequence[Expression], equal: Iterable[tuple[Expression, Exp
 
 
 def _size(graph: Any) -> int:
-    found = graph.run_program(*graph.parse_program("(print-size)")) 
+    found = graph.run_program(*graph.parse_program("(print-size)"))
     return sum(count for _, count in found[0].sizes)
 
 

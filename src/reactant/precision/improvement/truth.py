@@ -146,6 +146,12 @@ def in_reals(root: Expression, given: Sequence[Array], dtype: np.dtype) -> tuple
     return found, needed
 
 
+def rounded_at(root: Expression, given: Sequence[float], digits: int, dtype: np.dtype) -> Any:
+    """The nearest float to what an expression is when all of it is computed with so many binary digits."""
+    with mpmath().mp.workprec(digits):
+        return nearest(at(nodes(root), given)[root], dtype)
+
+
 def nearest(value: Any, dtype: np.dtype) -> Any:
     """The float nearest to one of mpmath's numbers; NaN for None."""
     if value is None:
@@ -185,13 +191,13 @@ def bits_of_error(values: Array, truth: Array, dtype: np.dtype) -> Array:
     both is NaN. Source: Panchekha and others, section 2.1."""
     most = 8.0 * dtype.itemsize
     values = np.asarray(values, dtype)
-    between = np.abs(_ordinal(values) - _ordinal(truth)) if dtype.itemsize < 8 else _apart(values, truth)
+    between = np.abs(ordinal(values) - ordinal(truth)) if dtype.itemsize < 8 else _apart(values, truth)
     found = np.log2(between.astype(np.float64) + 1.0)
     both = np.isnan(values) & np.isnan(truth)
     return np.where(both, 0.0, np.where(np.isnan(values) | np.isnan(truth), most, found))
 
 
-def _ordinal(x: Array) -> Array:
+def ordinal(x: Array) -> Array:
     """Floats as integers in the same order."""
     whole = x.view(np.int64 if x.dtype.itemsize == 8 else np.int32).astype(np.int64)
     return np.where(whole < 0, np.int64(np.iinfo(np.int64 if x.dtype.itemsize == 8 else np.int32).min) - whole, whole)
@@ -199,6 +205,6 @@ def _ordinal(x: Array) -> Array:
 
 def _apart(a: Array, b: Array) -> Array:
     """The distance of int64s, whose difference may not be one."""
-    x, y = _ordinal(a).astype(np.float64), _ordinal(np.asarray(b)).astype(np.float64)
-    near = np.abs(_ordinal(a) - _ordinal(np.asarray(b)))
+    x, y = ordinal(a).astype(np.float64), ordinal(np.asarray(b)).astype(np.float64)
+    near = np.abs(ordinal(a) - ordinal(np.asarray(b)))
     return np.where(np.abs(x - y) < 2.0**62, near.astype(np.float64), np.abs(x - y))
