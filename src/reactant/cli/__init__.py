@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from reactant import __version__
 from reactant.cli import (
+    accuracy,
     cache,
     calibrate,
     compile,
@@ -31,7 +32,7 @@ from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
 _COMMANDS = {module.__name__.rpartition(".")[2].rstrip("_"): module for module in (
-    calibrate, demo, opt, run, profile, doctor, patterns, errors, raise_, launch, info, cache, compile, nvcc)}
+    calibrate, demo, opt, run, profile, accuracy, doctor, patterns, errors, raise_, launch, info, cache, compile, nvcc)}
 
 
 def _parser() -> argparse.ArgumentParser:
