@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from reactant.cuda_programs.device import coarsen, versions
+from reactant.cuda_programs.device import versions
 from tests.cuda_programs.device import random_kernels, random_threads
 
 COARSE = tuple(label for label in versions.OTHERS if label.startswith(("threads2", "threads4", "blocks")))

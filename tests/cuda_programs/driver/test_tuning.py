@@ -27,16 +27,19 @@ int main(int count, char **words) {
 """
 
 
-def runner(file, times, chosen):
-    """A program whose versions take these times; those of choices by the file."""
+def runner(file, times, chosen, walls=None):
+    """A program whose versions take these times; those of choices by the file. `walls`: by schedules."""
     def run(mode):
+        mode, _, forced = mode.partition("/")
         modes = dict(line.rsplit("\t", 1) for line in file.read_text().splitlines()) if mode == "choices" else {}
         took = {}
         for site, found in times.items():
             label = modes.get(f"{site.kernel}\t{site.signature}", OWN) if mode == "choices" else mode[1:]
+            label, _, own = label.partition("/")
             label = label if label in found else OWN
-            took[site, label] = 1e6 * (chosen.get(site, found[label]) if mode == "choices" else found[label])
-        return Report(file, {site: list(found) for site, found in times.items()}, took)
+            each = 1e6 * (chosen.get(site, found[label]) if mode == "choices" else found[label])
+            took[site, label] = each, 1e6 * (walls or {}).get((site, forced or own), 1)
+        return Report(file, {site: list(found) for site, found in times.items()}, took, 2 if walls else 1)
     return run
 
 
@@ -50,6 +53,13 @@ def test_choices(tmp_path, times, chosen, expected):
     found, choices = tuning.tuned(runner(file, {K: times, L: {OWN: 3.0}}, chosen))
     assert {choice.site: choice.label for choice in choices} == {K: expected, L: OWN}
     assert found == file and file.read_text() == f"k\t64x1x1/3\t{expected}\nl\t32x1x1/5\t{OWN}\n"
+
+
+def test_schedules(tmp_path):
+    walls = {(K, "alone"): 0.5, (L, "fine"): 0.99, (K, "coarse"): 2}
+    run = runner(tmp_path / "choices", {K: {OWN: 10, "a": 5}, L: {OWN: 3}}, {}, walls)
+    _, choices = tuning.tuned(run)
+    assert {choice.site: choice.label for choice in choices} == {K: "a/alone", L: OWN}
 
 
 def test_hopeless_versions_are_run_once(tmp_path):
@@ -84,7 +94,7 @@ def test_a_program(program, cache, capsys):
     [file] = cache.iterdir()
     assert f"kept in {file}" in shown and "_Z3addPfi" in shown
     kernel, signature, label = file.read_text().split()
-    assert (kernel, signature) == ("_Z3addPfi", "128x1x1/9") and label in (OWN, "scalar", "vectors32")
+    assert (kernel, signature) == ("_Z3addPfi", "128x1x1/9") and label.partition("/")[0] in (OWN, "scalar", "vectors32")
     assert said(program, 3) == said(program, 3, REACTANT_CUDA_TUNE="off") != said(program, 2)
 
 
@@ -94,10 +104,11 @@ def test_choices_are_read(program, cache, tmp_path):
     said(program, 1, **environment)
     file = tuning.read(report.read_text()).choices
     file.parent.mkdir(parents=True)
-    file.write_text("a torn line\n_Z3addPfi\t128x1x1/9\tscalar\n")
-    said(program, 4, **environment)
-    found = tuning.read(report.read_text())
-    assert list(found.nanoseconds) == [(Site("_Z3addPfi", "128x1x1/9"), "scalar")]
+    for label in ("scalar", "vectors32/alone", "own/fine", "own/coarse"):
+        file.write_text(f"a torn line\n_Z3addPfi\t128x1x1/9\t{label}\n")
+        assert said(program, 4, **environment) == said(program, 4, REACTANT_CUDA_TUNE="off")
+        found = tuning.read(report.read_text())
+        assert list(found.nanoseconds) == [(Site("_Z3addPfi", "128x1x1/9"), label)]
 
 
 def test_a_program_measures_while_it_runs(program, cache):

@@ -147,8 +147,6 @@ class Arranger:
             raise NotAnother(self.version.label)
         original = copy.deepcopy(made)
         cut = cuts.pieces(made)
-        if self.version.how == "groups" and not cut.cuts:
-            raise NotAnother(self.version.label)
         if alone is not None:
             if cut.cuts and self.version.how != "threads":
                 return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
@@ -170,6 +168,8 @@ class Arranger:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
         before = self._before()
         try:
+            if alone is None and self.version.lanes > GROUP:
+                raise NotAnother("rows of blocks whose threads meet would have to be as long")
             made, alone = copy.deepcopy(made), copy.deepcopy(alone)
             side = None if alone is None or shared.addresses else rows.side_by_side(made.function)
             if alone is not None and side is not None:

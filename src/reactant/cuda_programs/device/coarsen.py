@@ -152,7 +152,8 @@ class Coarsened:
 
     def _joint(self, label: str, lines: Sequence[str]) -> list[str]:
         """Instructions that all copies run side by side. Phis come first."""
-        phis, rest = [], []
+        phis: list[str] = []
+        rest: list[str] = []
         for line in lines:
             name = result_of(line)
             if (name in self.common.differs or (name is None and self._own_of_copies(line))) \
@@ -200,7 +201,8 @@ class Coarsened:
                 pairs.append((value, source))
             elif region not in over:
                 over.append(region)
-                pairs.append((f"{line.partition(' = ')[0]}.{self._tag(region)}", self._end(region, len(self.copies) - 1)))
+                last = self._end(region, len(self.copies) - 1)
+                pairs.append((f"{line.partition(' = ')[0]}.{self._tag(region)}", last))
         return line[:line.index("[")] + ", ".join(f"[ {value}, %{source} ]" for value, source in pairs)
 
     def _tag(self, region: Region) -> str:
@@ -306,8 +308,8 @@ def _with(line: str, names: Mapping[str, str]) -> str:
 
 
 def places(made: Coarsened, register: Callable[[str], str]) -> Iterator[str]:
-    """Instructions for the start of the new function, which say what registers were, but for the extents of a grid whose
-    blocks are fewer now. `register`: an expression for one of the new launch."""
+    """Instructions for the start of the new function, which say what registers were, but for the extents of a grid
+    whose blocks are fewer now. `register`: an expression for one of the new launch."""
     factors = made.factors
     for axis, n, blocks in zip(AXES, factors.threads, factors.blocks, strict=True):
         yield f"%n.ntid.{axis} = {register(f'ntid.{axis}')}"
@@ -321,7 +323,8 @@ def places(made: Coarsened, register: Callable[[str], str]) -> Iterator[str]:
             if count == 1:
                 yield f"%o.{kind}.{axis} = add nuw nsw i32 %n.{kind}.{axis}, 0"
     for number, (bz, by, bx, tz, ty, tx) in enumerate(made.copies):
-        for axis, n, k, blocks, j in zip(AXES, factors.threads, (tx, ty, tz), factors.blocks, (bx, by, bz), strict=True):
+        for axis, n, k, blocks, j in zip(AXES, factors.threads, (tx, ty, tz), factors.blocks, (bx, by, bz),
+                                         strict=True):
             if n > 1:
                 yield f"%n.offset.{axis}.copy{number} = mul nuw nsw i32 %n.ntid.{axis}, {k}"
                 yield f"%o.tid.{axis}.copy{number} = add nuw nsw i32 %n.tid.{axis}, %n.offset.{axis}.copy{number}"

@@ -1,5 +1,5 @@
-"""What copies of a thread's work have in common, for `coarsen`: values, and the parts of the control flow that each copy
-has to go through by itself."""
+"""What copies of a thread's work have in common, for `coarsen`: values, and the parts of the control flow that each
+copy has to go through by itself."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,15 +9,14 @@ from reactant.cuda_programs.device.text import Function, opcode_of, result_of, u
 from reactant.cuda_programs.device.versions import NotAnother
 from reactant.support.records import dataclass
 
-
 AGREE = "@reactant.copies.agree("
 """Whether a condition is what is said for all copies: the same for all of them."""
 
 
 @dataclass
 class Region:
-    """Blocks that each copy runs by itself. They are entered by a branch that copies may take differently (`branch`), or
-    at one of them (`entry`: a loop that copies may leave at different times), and all their ways lead to `meet`."""
+    """Blocks that each copy runs by itself. They are entered by a branch that copies may take differently (`branch`),
+    or at one of them (`entry`: a loop that copies may leave at different times), and all their ways lead to `meet`."""
 
     blocks: set[str]
     meet: str

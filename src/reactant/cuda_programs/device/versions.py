@@ -26,8 +26,8 @@ class Factors:
 @dataclass(frozen=True)
 class Version:
     """How one is made: `how` threads become code, by how many lanes, and of how many of the program's threads each does
-    the work. `how`: "" as without versions, "vectors", "groups" (LLVM makes vectors of a loop over a group) or "threads"
-    (plain loops over blocks and threads)."""
+    the work. `how`: "" as without versions, "vectors" (groups in step) or "threads" (plain loops over all threads,
+    of which LLVM makes vectors unless they are not `vectorized`)."""
 
     label: str = ""
     how: str = ""
@@ -47,8 +47,6 @@ class NotAnother(Exception):
 def _others() -> Iterator[Version]:
     yield Version("vectors8", "vectors", 8)
     yield Version("vectors32", "vectors", 32)
-    yield Version("groups16", "groups", 16)
-    yield Version("groups32", "groups", 32)
     yield Version("threads", "threads")
     yield Version("scalar", "threads", vectorized=False)
     for n in (2, 4):
@@ -60,3 +58,5 @@ def _others() -> Iterator[Version]:
 
 OTHERS = {version.label: version for version in _others()}
 """By their labels, which REACTANT_CUDA_TUNE and the files of choices have."""
+USUAL = ("vectors8", "vectors32", "threads", "scalar", "threads2y", "blocks2x", "blocks4x")
+"""Those of `reactant nvcc --tune`: the ones that are the fastest of some kernel on CPUs."""

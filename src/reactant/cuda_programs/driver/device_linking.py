@@ -27,11 +27,11 @@ class Code:
 
     text: str
     check: str
-    tune: Sequence[str] = ()
+    tune: tuple[str, ...] = ()
 
     def packed(self) -> bytes:
         """What the section holds; the linker may put several one after the other."""
-        data = zlib.compress(json.dumps([self.check, list(self.tune), self.text]).encode(), 1)
+        data = zlib.compress(json.dumps([self.check, self.tune, self.text]).encode(), 1)
         return _HEAD.pack(_MAGIC, len(data)) + data
 
 
@@ -42,7 +42,7 @@ def unpacked(data: bytes) -> list[Code]:
     while at >= 0:
         _, size = _HEAD.unpack_from(data, at)
         check, tune, text = json.loads(zlib.decompress(data[at + _HEAD.size:at + _HEAD.size + size]))
-        found.append(Code(text, check, tune))
+        found.append(Code(text, check, tuple(tune)))
         at = data.find(_MAGIC, at + _HEAD.size + size)      # sections are aligned
     return found
 

@@ -232,10 +232,11 @@ class _Actions:
         self.command.check = detail
 
     def tune(self, detail: str, value: str) -> None:
-        named = tuple(value.split(",")) if value else tuple(versions.OTHERS)
+        named = tuple(value.split(",")) if value else versions.USUAL
         if unknown := [label for label in named if label not in versions.OTHERS]:
             raise CommandLineError(f"--tune: there is no version '{unknown[0]}'",
-                                   hint=f"There are {', '.join(versions.OTHERS)}; --tune alone takes all of them.")
+                                   hint=f"There are {', '.join(versions.OTHERS)}; without names it is "
+                                        f"{', '.join(versions.USUAL)}.")
         self.command.tune = named
 
     def host(self, detail: str, value: str) -> None:

@@ -1,7 +1,8 @@
 """`reactant tune app -- arguments`: a program is run with each version of its kernels, and the fastest are remembered.
 
-Times are CPU time of the process while a kernel runs, so that a busy machine changes them little; versions are compared
-over all launches of a kernel with blocks of one shape and about as many of them.
+Times of versions are CPU time of the process while a kernel runs, so that a busy machine changes them little; they are
+compared over all launches of a kernel with blocks of one shape and about as many of them. How blocks are shared among
+CPU threads is found out afterwards, by the time of the wall.
 """
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ from reactant.support import folders
 from reactant.support.records import dataclass
 
 OWN = "own"
+SCHEDULES = ("alone", "fine", "coarse")
+"""How blocks are shared among CPU threads, other than usual (runtime/tuning.h)."""
 BETTER, AS_GOOD = 0.95, 0.98
 """Of the own version's time: what a version has to reach to be chosen, and what it has to keep when it is checked."""
 HOPELESS = 1.25
@@ -47,17 +50,19 @@ class Site:
 
 @dataclass
 class Report:
-    """What a run says: where choices are kept, and nanoseconds of each site's versions that ran."""
+    """What a run says: where choices are kept, and nanoseconds of each site's versions that ran, of the processor (all
+    threads) and of the wall."""
 
     choices: Path
     versions: dict[Site, list[str]]
-    nanoseconds: dict[tuple[Site, str], float]
+    nanoseconds: dict[tuple[Site, str], tuple[float, float]]
+    threads: int = 1
 
-    def totals(self) -> dict[Site, float]:
+    def totals(self, wall: bool = False) -> dict[Site, float]:
         """Milliseconds of each site: launches that a version does not fit are run by the own one."""
         found: dict[Site, float] = defaultdict(float)
         for (site, _), took in self.nanoseconds.items():
-            found[site] += took / 1e6
+            found[site] += took[wall] / 1e6
         return found
 
 
@@ -100,9 +105,23 @@ def tuned(run: Runner, rounds: int = 3) -> tuple[Path, list[Choice]]:
                 for found in times.values())]
     chosen = {site: _best(found) for site, found in times.items()}
     _write(first.choices, chosen)
+    if first.threads > 1:
+        chosen = _scheduled(run, chosen, rounds)
+        _write(first.choices, chosen)
     checked = _checked(run, chosen, rounds)
     _write(first.choices, {choice.site: choice.label for choice in checked})
     return first.choices, checked
+
+
+def _scheduled(run: Runner, chosen: dict[Site, str], rounds: int) -> dict[Site, str]:
+    """The choices with the schedules that take the least time of the wall."""
+    times: dict[Site, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for _ in range(rounds):
+        for schedule in (OWN, *SCHEDULES):
+            for site, took in run("choices" if schedule == OWN else f"choices/{schedule}").totals(wall=True).items():
+                times[site][schedule].append(took)
+    best = {site: _best(found) for site, found in times.items()}
+    return {site: label if best.get(site, OWN) == OWN else f"{label}/{best[site]}" for site, label in chosen.items()}
 
 
 def _best(found: dict[str, list[float]]) -> str:
@@ -120,8 +139,10 @@ def _checked(run: Runner, chosen: dict[Site, str], rounds: int) -> list[Choice]:
     if set(chosen.values()) - {OWN}:
         for _ in range(rounds):
             for mode, found in times.items():
-                for site, took in run(mode).totals().items():
-                    found[site].append(took)
+                report = run(mode)
+                processor, wall = report.totals(), report.totals(wall=True)
+                for site in processor:
+                    found[site].append((wall if "/" in chosen.get(site, "") else processor)[site])
     made = []
     for site, label in chosen.items():
         own, new = (statistics.median(times[mode][site] or [0.0]) for mode in (f"={OWN}", "choices"))
@@ -171,17 +192,20 @@ def read(text: str) -> Report:
     """A report of the runtime (runtime/tuning.cpp)."""
     choices = Path()
     versions: dict[Site, list[str]] = defaultdict(list)
-    nanoseconds: dict[tuple[Site, str], float] = {}
+    nanoseconds: dict[tuple[Site, str], tuple[float, float]] = {}
+    threads = 1
     for line in text.splitlines():
         kind, *words = line.split("\t")
         if kind == "choices":
             choices = Path(words[0])
+        elif kind == "threads":
+            threads = int(words[0])
         elif kind == "version":
             site, label = Site(words[0], words[1]), words[2]
             versions[site].append(label)
             if int(words[3]):
-                nanoseconds[site, label] = float(words[4])
-    return Report(choices, dict(versions), nanoseconds)
+                nanoseconds[site, label] = float(words[4]), float(words[5])
+    return Report(choices, dict(versions), nanoseconds, threads)
 
 
 def main(command: Sequence[str], rounds: int = 3) -> str:

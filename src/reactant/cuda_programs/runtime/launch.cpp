@@ -50,7 +50,8 @@ void run_measured(Function &function, const ReactantKernel &kernel, Blocks &bloc
     double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
     work_of_next = 0;
     uint64_t count = blocks.launch->blocks;
-    bool alone = work < 2 * wake_cost || processors() == 1 || count == 1 || inside_parallel();
+    const Schedule said = schedule();
+    bool alone = said == Schedule::alone || (said == Schedule::usual && work < 2 * wake_cost) || processors() == 1 || count == 1 || inside_parallel();
     uint64_t start = nanoseconds();
     if (alone) {
         run_alone(blocks);
@@ -58,7 +59,10 @@ void run_measured(Function &function, const ReactantKernel &kernel, Blocks &bloc
         double each = work / (double)count;
         uint64_t grain = each >= range_cost ? 1 : (uint64_t)std::ceil(range_cost / each);
         uint64_t most = (count + 2 * (unsigned)processors() - 1) / (2 * (unsigned)processors());
-        parallel(count, grain < most ? grain : most < 1 ? 1 : most, part, &blocks);
+        grain = grain < most ? grain : most < 1 ? 1 : most;
+        if (said == Schedule::fine) grain = 1;
+        if (said == Schedule::coarse) grain = (count + (unsigned)processors() - 1) / (unsigned)processors();
+        parallel(count, grain, part, &blocks);
     }
     double taken = (double)(nanoseconds() - start) * (alone ? 1 : processors()) / (double)threads;
     double before = function.cost.load(std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 // Choosing versions of kernels: by what was chosen before (a file in the user's cache), by measuring them in turn while
 // the program runs, or as `reactant tune` says. REACTANT_CUDA_TUNE: "" (the file, and measuring), "choices" (the file
-// alone), "off", or "=LABEL": this version of all kernels that have it.
+// alone), "off", or "=LABEL": this version of all kernels that have it. With "/alone", "/fine" or "/coarse" after it, as
+// after the labels in the file, blocks are shared so among CPU threads (Schedule).
 #include "tuning.h"
 
 #include <sys/stat.h>
@@ -24,6 +25,8 @@ constexpr unsigned rounds = 7;                  // pairs of launches that a vers
 constexpr double better = 0.95, pairs_better = 0.8;
 // Launches of less work are not measured: the clock would be what is.
 constexpr uint64_t shortest = 20000;
+constexpr const char *schedules[] = {"", "alone", "fine", "coarse"};
+thread_local Schedule now = Schedule::usual;
 
 enum class Mode { off, choices, measure, forced };
 
@@ -38,8 +41,8 @@ struct Site {
     std::vector<ReactantKernel> rows;           // the kernel's own, and its versions
     std::vector<Sums> sums;
     std::vector<std::vector<double>> ratios;    // a version's time to the own one's around it
-    std::string chosen;
     int choice = 0;
+    Schedule schedule = Schedule::usual;
     bool decided = false, skipped = false;
     unsigned turn = 0;
     double before = 0;                          // nanoseconds of a thread, of the last launch by the own version,
@@ -60,6 +63,7 @@ struct Tuner {
     std::mutex mutex;
     Mode mode = Mode::measure;
     std::string forced, file, report;
+    Schedule schedule = Schedule::usual;        // of all sites
     std::map<Key, Site> sites;
     std::map<std::string, std::string> choices;         // "kernel\tsignature" -> label, as the file has them
     bool changed = false;
@@ -130,23 +134,39 @@ void write_choices(const Tuner &tuner) {
     if (!good || rename(part.c_str(), tuner.file.c_str()) != 0) unlink(part.c_str());
 }
 
-const char *label_of(const Site &site, size_t version) {
+const char *version_of(const Site &site, size_t version) {
     return version ? site.kernel->versions[version - 1].label : "own";
+}
+
+std::string label_of(const Site &site, size_t version) {
+    std::string label = version_of(site, version);
+    return site.schedule == Schedule::usual ? label : label + "/" + schedules[(int)site.schedule];
 }
 
 void write_report(const Tuner &tuner) {
     FILE *file = fopen(tuner.report.c_str(), "w");
     if (!file) return;
-    fprintf(file, "choices\t%s\n", tuner.file.c_str());
+    fprintf(file, "choices\t%s\nthreads\t%d\n", tuner.file.c_str(), processors());
     for (auto &[key, site] : tuner.sites) {
         for (size_t k = 0; k < site.rows.size(); ++k)
             fprintf(file, "version\t%s\t%s\t%s\t%llu\t%llu\t%llu\n", site.kernel->name, site.signature.c_str(),
-                    label_of(site, k), (unsigned long long)site.sums[k].launches,
+                    label_of(site, k).c_str(), (unsigned long long)site.sums[k].launches,
                     (unsigned long long)site.sums[k].processor, (unsigned long long)site.sums[k].wall);
         fprintf(file, "chosen\t%s\t%s\t%s\n", site.kernel->name, site.signature.c_str(),
-                label_of(site, (size_t)site.choice));
+                label_of(site, (size_t)site.choice).c_str());
     }
     fclose(file);
+}
+
+// Takes the schedule from a label's end.
+Schedule schedule_of(std::string *label) {
+    size_t at = label->find('/');
+    if (at == std::string::npos) return Schedule::usual;
+    std::string name = label->substr(at + 1);
+    label->resize(at);
+    for (int k = 1; k < 4; ++k)
+        if (name == schedules[k]) return (Schedule)k;
+    return Schedule::usual;
 }
 
 Tuner *made = nullptr;
@@ -163,6 +183,7 @@ Tuner &tuner() {
         made = new Tuner;
         const char *said = getenv("REACTANT_CUDA_TUNE"), *report = getenv("REACTANT_CUDA_TUNE_REPORT");
         std::string mode = said ? said : "";
+        made->schedule = schedule_of(&mode);
         if (mode[0] == '=') made->mode = Mode::forced, made->forced = mode.substr(1);
         else if (mode == "off") made->mode = Mode::off;
         else if (mode == "choices") made->mode = Mode::choices;
@@ -197,8 +218,10 @@ Site &site_of(Tuner &tuner, const ReactantLaunch &launch) {
     auto chosen = tuner.choices.find(std::string(kernel.name) + "\t" + site.signature);
     std::string wanted = tuner.mode == Mode::forced ? tuner.forced : chosen == tuner.choices.end() ? "" : chosen->second;
     site.decided = !wanted.empty() || tuner.mode != Mode::measure;
+    site.schedule = schedule_of(&wanted);
+    if (tuner.schedule != Schedule::usual) site.schedule = tuner.schedule;
     for (size_t k = 1; k < site.rows.size(); ++k)
-        if (wanted == label_of(site, k)) site.choice = (int)k;
+        if (wanted == version_of(site, k)) site.choice = (int)k;
     return site;
 }
 
@@ -252,6 +275,8 @@ void compare(Tuner &tuner, Site &site, int version, double each) {
 
 }  // namespace
 
+Schedule schedule() { return now; }
+
 Trial::Trial(ReactantLaunch &launch, uint64_t threads) : launch(launch), program(launch), site(nullptr),
                                                          covered(launch.blocks), threads(threads) {
     Tuner &all = tuner();
@@ -265,6 +290,7 @@ Trial::Trial(ReactantLaunch &launch, uint64_t threads) : launch(launch), program
         else version = 0;
     }
     launch.kernel = &site->rows[(size_t)version];
+    if (!inside_kernel()) now = site->schedule;
     measured = !inside_kernel() && (!site->decided || !all.report.empty());
     if (!measured) return;
     alone = running.fetch_add(1) == 0 ? begun.fetch_add(1) + 1 : (begun.fetch_add(1), 0);
@@ -290,6 +316,7 @@ void Trial::rest(void *const *arguments) {
 
 Trial::~Trial() {
     launch = program;
+    if (!inside_kernel()) now = Schedule::usual;
     if (!measured) return;
     uint64_t took = processor_time() - processor, passed = nanoseconds() - wall;
     running.fetch_sub(1);

@@ -5,6 +5,11 @@
 
 namespace reactant {
 
+// How blocks are shared among CPU threads: `alone`, all by the one that launches; `fine`, one after the other by whoever
+// is free; `coarse`, as many to each thread.
+enum class Schedule { usual, alone, fine, coarse };
+Schedule schedule();                            // of the launch that this thread runs
+
 // A launch that is run by a version, and perhaps measured.
 class Trial {
 public:
