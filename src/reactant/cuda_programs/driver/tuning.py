@@ -7,7 +7,6 @@ CPU threads is found out afterwards, by the time of the wall.
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -23,6 +22,8 @@ SCHEDULES = ("alone", "fine", "coarse")
 """How blocks are shared among CPU threads, other than usual (runtime/tuning.h)."""
 BETTER, AS_GOOD = 0.95, 0.98
 """Of the own version's time: what a version has to reach to be chosen, and what it has to keep when it is checked."""
+ROUNDS = 5
+"""Runs with each version. The least of the times counts: other work on the machine only adds to them."""
 HOPELESS = 1.25
 """A version that takes so many times the best one's in the first round is not run again."""
 
@@ -79,7 +80,7 @@ class Choice:
 Runner = Callable[[str], Report]
 
 
-def tuned(run: Runner, rounds: int = 3) -> tuple[Path, list[Choice]]:
+def tuned(run: Runner, rounds: int = ROUNDS) -> tuple[Path, list[Choice]]:
     """Find the fastest version of each kernel.
 
     Args:
@@ -145,7 +146,7 @@ def _checked(run: Runner, chosen: dict[Site, str], rounds: int) -> list[Choice]:
                     found[site].append((wall if "/" in chosen.get(site, "") else processor)[site])
     made = []
     for site, label in chosen.items():
-        own, new = (statistics.median(times[mode][site] or [0.0]) for mode in (f"={OWN}", "choices"))
+        own, new = (min(times[mode][site], default=0.0) for mode in (f"={OWN}", "choices"))
         kept = label != OWN and new < AS_GOOD * own
         made.append(Choice(site, label if kept else OWN, own, new if kept else own))
     return made
@@ -208,7 +209,7 @@ def read(text: str) -> Report:
     return Report(choices, dict(versions), nanoseconds, threads)
 
 
-def main(command: Sequence[str], rounds: int = 3) -> str:
+def main(command: Sequence[str], rounds: int = ROUNDS) -> str:
     """Tune a program.
 
     Args:
