@@ -21,15 +21,18 @@ FLAGS = ["-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-
          "-fPIC", "-shared"]
 
 
-def library(source: Path) -> tuple[ctypes.CDLL, str]:
-    """A C++ file by g++ with OpenMP, or where there is none by the clang of ziglang without; and which it was."""
+def library(source: Path, *flags: str) -> tuple[ctypes.CDLL, str]:
+    """A C++ file by g++ with OpenMP, or where there is none by the clang of ziglang without; and which it was.
+
+    `flags` come after `FLAGS`.
+    """
     made = Path(tempfile.mkdtemp()) / "yardstick.so"
     if shutil.which("g++"):
         compiler, said = ["g++", "-fopenmp"], "g++ -O3 -fopenmp"
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")     # threads that wait take no processor time
     else:
         compiler, said = [sys.executable, "-m", "ziglang", "c++", "-fno-sanitize=all"], "clang -O3"
-    subprocess.run([*compiler, *FLAGS, "-o", str(made), str(source)], check=True, capture_output=True)
+    subprocess.run([*compiler, *FLAGS, *flags, "-o", str(made), str(source)], check=True, capture_output=True)
     return ctypes.CDLL(str(made)), said
 
 
@@ -67,7 +70,7 @@ def compare(console: Console, title: str, ways: Ways, repeats: int = 5) -> dict[
                 first[name] = taken[1]
     medians = {name: (statistics.median(w for w, _ in rows), statistics.median(p for _, p in rows))
                for name, rows in found.items()}
-    table = Table("", "first call, processor s", "wall, s", "processor, s", "processor over the first row's", title=title)
+    table = Table("", "first call, processor s", "wall, s", "processor, s", "over the first row's", title=title)
     base = medians[next(iter(medians))][1]
     for name, (wall, processor) in medians.items():
         table.add_row(name, f"{first[name]:.1f}", f"{wall:.3f}", f"{processor:.3f}", f"{processor / base:.2f}")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 GAMMA = 1.4
 
 

@@ -27,19 +27,24 @@ def product(x: Wide | WideComplex, y: Wide | WideComplex) -> Wide | WideComplex:
     """`matrix_product` of numbers that may be complex."""
     if isinstance(x, Wide) and isinstance(y, Wide):
         return matrix_product(x, y)
-    xs = (x, None) if isinstance(x, Wide) else (x.re, x.im)
-    ys = (y, None) if isinstance(y, Wide) else (y.re, y.im)
-    assert xs[0] is not None and ys[0] is not None
-    re = matrix_product(xs[0], ys[0])
-    im = re.of(0.0)
-    if xs[1] is not None and ys[1] is not None:
-        re = re - matrix_product(xs[1], ys[1])
-    if ys[1] is not None:
-        im = matrix_product(xs[0], ys[1])
-    if xs[1] is not None:
-        other = matrix_product(xs[1], ys[0])
-        im = im + other if ys[1] is not None else other
-    return WideComplex(re, im)
+    found = matrix_product(_parts(x, 1), _parts(y, 2))
+    (m, n), parts = (x.shape[1], y.shape[2]), []
+    for row, column in ((0, 0), (m, n), (0, n), (m, 0)):        # re re, im im, re im, im re
+        stop = (x.shape[0], row + m, column + n)
+        parts.append(found.each(lambda limb: ops.slice(limb, (0, row, column), stop))  # noqa: B023
+                     if row < found.shape[1] and column < found.shape[2] else None)
+    re, both, im, other = parts
+    assert re is not None
+    return WideComplex(re - both if both is not None else re,
+                       im + other if im is not None and other is not None else im or other or re.of(0.0))
+
+
+def _parts(x: Wide | WideComplex, dimension: int) -> Wide:
+    """The imaginary part beside the real one: one product makes all products of parts."""
+    if isinstance(x, Wide):
+        return x
+    others = iter(x.im.limbs)
+    return x.re.each(lambda limb: ops.concatenate([limb, next(others)], dimension))
 
 
 def matrix_product(a: Wide, b: Wide) -> Wide:
@@ -61,7 +66,7 @@ def _all_products(a: Wide, b: Wide) -> Wide:
     shape = (k, batch, m, n)
     left = a.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 2, 0)))
     right = b.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 0, 3)))
-    return trees.total(left * right)
+    return trees.total(trees.computed_once(left * right))
 
 
 def _in_blocks(a: Wide, b: Wide) -> Wide:

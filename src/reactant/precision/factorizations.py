@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.types import dtype_of, shape_of
 from reactant.precision import complexes, matrices, rounding, wide
-from reactant.precision.matrices import counted, kept, outer, places, put, spread, taken, zero_like
+from reactant.precision.matrices import counted, kept, once, outer, places, put, spread, taken, zero_like
 from reactant.precision.values import Number, WideComplex, choose, conjugate, real_part
 from reactant.precision.wide import Wide
 
@@ -48,7 +48,7 @@ def _substituted(a: Number, b: Number, unit: bool) -> Number:
     def step(k: ir.Value, a: Number, b: Number) -> list[Number]:
         row, column = taken(b, k, 1), taken(a, k, 2)
         if not unit:
-            row = quotient(row, spread(taken(column, k, 1), row.shape))
+            (row,) = once(quotient(row, spread(taken(column, k, 1), row.shape)))
             b = put(b, row, k, 1)
         return [a, choose(places(b.shape, 1, "GT", k), b - outer(column, row), b)]
     return counted(b.shape[1], [a, b], step)[1]
@@ -68,8 +68,8 @@ def cholesky(a: Number, lower: bool) -> tuple[Number, ir.Value]:
         bad = ops.not_(ops.compare(ops.reshape(pivot.head, shape_of(failed)), 0.0, "GT"))
         here = ops.and_(bad, ops.compare(failed, ops.splat(0, failed), "EQ"))
         failed = ops.select(here, ops.broadcast_in_dim(ops.add(k, ops.splat(1, k)), shape_of(failed), ()), failed)
-        root = wide.sqrt(pivot)
-        found = _by_real(column, root)
+        (root,) = once(wide.sqrt(pivot))
+        (found,) = once(_by_real(column, root))
         diagonal = matrices.number_like(zero_like(column), 0.0) + spread(_as(column, root), column.shape)
         found = choose(places(column.shape, 1, "EQ", k), diagonal, found)
         found = kept(places(column.shape, 1, "GE", k), found)
@@ -112,7 +112,7 @@ def lu(a: Number) -> tuple[Number, ir.Value, ir.Value]:
         here = ops.and_(ops.reshape(zero, (batch,)), ops.compare(failed, ops.splat(0, failed), "EQ"))
         failed = ops.select(here, ops.broadcast_in_dim(ops.add(k, ops.splat(1, k)), (batch,), ()), failed)
         factors = quotient(column, spread(choose(zero, matrices.number_like(pivot, 1.0), pivot), column.shape))
-        factors = kept(places(column.shape, 1, "GT", k), factors)
+        factors, row = once(kept(places(column.shape, 1, "GT", k), factors), row)
         rest = a - outer(factors, kept(places(row.shape, 2, "GT", k), row))
         return [put(rest, choose(places(column.shape, 1, "GT", k), factors, column), k, 2), pivots, failed]
     with wide.finite():
@@ -165,10 +165,12 @@ def reflectors(a: Number) -> tuple[Number, Number]:
         column = taken(a, k, 2)
         below, here = places(column.shape, 1, "GT", k), places(column.shape, 1, "EQ", k)
         tail, tau, beta = _reflector(kept(below, column), taken(column, k, 1))
+        tail, tau, beta = once(tail, tau, beta)
         vector = choose(here, matrices.number_like(column, 1.0), tail)
         row = matrices.column_sums(spread(conjugate(vector), a.shape) * a)
         row = kept(places(row.shape, 2, "GT", k), row)
-        a = a - outer(vector * spread(conjugate(tau), vector.shape), row)
+        (scaled,) = once(vector * spread(conjugate(tau), vector.shape))
+        a = a - outer(scaled, row)
         made = choose(here, spread(beta, column.shape), choose(below, tail, column))
         return [put(a, made, k, 2), put(taus, tau, k, 2)]
     with wide.finite():
@@ -182,14 +184,15 @@ def _reflector(tail: Number, alpha: Number) -> tuple[Number, Number, Number]:
     up = ops.subtract(ops.splat(HIGH, power), power)
     near, first = matrices.times_power(tail, up), matrices.times_power(alpha, up)
     below = matrices.column_sums(matrices.square_of_size(near))
-    size = wide.sqrt(matrices.square_of_size(first) + below)
+    near, first, below = once(near, first, below)
+    (size,) = once(wide.sqrt(once(matrices.square_of_size(first) + below)[0]))
     negative = ops.compare(real_part(first).head, 0.0, "LT")
     beta = wide.choose(negative, size, -size)
     none = ops.compare(below.head, 0.0, "EQ")
     if isinstance(first, WideComplex):
         none = ops.and_(none, ops.compare(first.im.head, 0.0, "EQ"))
     safe = wide.choose(none, beta.of(1.0), beta)
-    less = first - _as(first, beta)
+    (less,) = once(first - _as(first, beta))
     divisor = choose(none, matrices.number_like(less, 1.0), less)
     vector = quotient(near, spread(divisor, near.shape))
     tau = choose(none, zero_like(less), -_by_real(less, safe))
@@ -216,6 +219,7 @@ def orthogonal(a: Number, taus: Number) -> Number:
         vector = kept(places(column.shape, 1, "GT", k), column)
         vector = choose(places(column.shape, 1, "EQ", k), matrices.number_like(column, 1.0), vector)
         row = matrices.column_sums(spread(conjugate(vector), q.shape) * q)
-        return [a, taus, q - outer(vector * spread(taken(taus, k, 2), vector.shape), row)]
+        (scaled,) = once(vector * spread(taken(taus, k, 2), vector.shape))
+        return [a, taus, q - outer(scaled, row)]
     with wide.finite():
         return counted(count, [a, taus, matrices.unit(a, m, n)], step)[2]

@@ -31,6 +31,11 @@ def until(going: Callable[..., ir.Value], carried: Sequence[Any], body: Callable
     return like(carried, ops.while_([ops.constant(0, np.int32), *flat(carried)], condition, step)[1:])
 
 
+def once(*numbers: Any) -> list[Any]:
+    """The same, behind a barrier: XLA would compute all that is before again for each limb, and for each use of it."""
+    return like(numbers, ops.optimization_barrier(*flat(numbers)))
+
+
 def _start(k: ir.Value, dimension: int) -> list[ir.Value]:
     zero = ops.splat(0, k)
     return [k if d == dimension else zero for d in range(3)]

@@ -22,8 +22,8 @@ from reactant.ir.types import dtype_of, tensor_type
 from reactant.precision import complexes, contraction, entries, factorizations, matrices, rounding, wide
 from reactant.precision.error_free import digits
 from reactant.precision.factorizations import HIGH
-from reactant.precision.matrices import spread
-from reactant.precision.values import Number, WideComplex, choose, conjugate, flat, like, real_part
+from reactant.precision.matrices import once, spread
+from reactant.precision.values import Number, WideComplex, choose, conjugate, like, real_part
 from reactant.precision.wide import Wide
 
 MOST_SWEEPS = 40
@@ -163,24 +163,28 @@ def _halves(x: Number, dimension: int) -> tuple[Number, Number]:
 def _rotation(alpha: Wide, beta: Wide, gamma: Number) -> tuple[Wide, Wide, Number | None]:
     """c, s, w, (batch, 1, half), such that [[c, s], [-s w, c w]] makes [[alpha, gamma], [conj(gamma), beta]] diagonal; w
     is None for 1."""
-    size: Wide = complexes.absolute(gamma) if isinstance(gamma, WideComplex) else gamma
-    phase = None
+    size = _root(matrices.square_of_size(gamma)) if isinstance(gamma, WideComplex) else gamma
+    size, difference = once(size, beta - alpha)
+    double = size.times_power(2.0)
+    root = _root(once(wide.square(difference) + wide.square(double))[0])
+    below = once(rounding.absolute(difference) + root)[0]
+    none = ops.compare(below.head, 0.0, "EQ")
+    t = once(double / wide.choose(none, below.of(1.0), below))[0]
+    t = wide.choose(none, t.of(0.0), wide.choose(ops.compare(difference.head, 0.0, "LT"), -t, t))
+    c = once(1.0 / once(wide.sqrt(once(wide.square(t) + 1.0)[0]))[0])[0]
+    found: list[Any] = [c, c * t]
     if isinstance(gamma, WideComplex):
         none = ops.compare(size.head, 0.0, "EQ")
-        safe = wide.choose(none, size.of(1.0), size)
-        phase = conjugate(WideComplex(gamma.re / safe, gamma.im / safe))
-        phase = choose(none, matrices.number_like(phase, 1.0), phase)
-    difference = beta - alpha
-    double = size.times_power(2.0)
-    below = rounding.absolute(difference) + wide.sqrt(wide.square(difference) + wide.square(double))
-    none = ops.compare(below.head, 0.0, "EQ")
-    t = double / wide.choose(none, below.of(1.0), below)
-    t = wide.choose(none, t.of(0.0), wide.choose(ops.compare(difference.head, 0.0, "LT"), -t, t))
-    c = 1.0 / wide.sqrt(wide.square(t) + 1.0)
-    found = [c, c * t] if phase is None else [c, c * t, phase]
-    once = like(found, ops.optimization_barrier(*flat(found)))
-    rows = [x.each(lambda limb: ops.reshape(limb, (x.shape[0], 1, x.shape[-1]))) for x in once]  # noqa: B023
-    return rows[0], rows[1], rows[2] if phase is not None else None
+        inverse = once(1.0 / wide.choose(none, size.of(1.0), size))[0]
+        found.append(choose(none, matrices.number_like(gamma, 1.0), conjugate(gamma * inverse)))
+    rows = [x.each(lambda limb: ops.reshape(limb, (x.shape[0], 1, x.shape[-1]))) for x in once(*found)]  # noqa: B023
+    return rows[0], rows[1], rows[2] if len(rows) > 2 else None
+
+
+def _root(x: Wide) -> Wide:
+    """The square root, of 0 too."""
+    zero = ops.compare(x.head, 0.0, "EQ")
+    return wide.choose(zero, x, wide.sqrt(wide.choose(zero, x.of(1.0), x)))
 
 
 def _turned(x: Number, rotation: tuple[Wide, Wide, Number | None]) -> Number:

@@ -19,12 +19,14 @@ from reactant.cuda_programs.device import (
     library,
     mathematics,
     narrow,
+    rows,
     stepped,
     tables,
     together,
     volatile,
 )
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
+from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
 from reactant.cuda_programs.device.interior import interior
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
@@ -168,10 +170,17 @@ class Arranger:
         try:
             if alone is None and self.version.lanes > GROUP:
                 raise NotAnother("rows of blocks whose threads meet would have to be as long")
-            original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
+            made, alone = copy.deepcopy(made), copy.deepcopy(alone)
+            side = None if alone is None or shared.addresses else rows.side_by_side(made.function)
+            if alone is not None and side is not None:
+                rows.side_by_side(alone.function)
+            original = copy.deepcopy(made)
             cut = cuts.pieces(made, hide=False)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
+            if alone is not None and side is not None and not any(c.meeting for c in cut.cuts):
+                self.rows(made, shared, cut, (alone, original), side)
+                return True
             self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
         except NotVectorizable as reason:
             self._back(before, made.name, reason)
@@ -253,6 +262,22 @@ class Arranger:
                       stepped.blocks_function(group, memory, thread and thread[0], self.loop, agreement)]
         self.entry(made, shared)
 
+    def rows(self, made: Kernel, shared: Shared, cut: cuts.Pieces, other: tuple[Kernel, Kernel],
+             side: rows.Side) -> None:
+        """A kernel whose threads do not meet and whose blocks can be taken for one. `other`: the kernel, for a thread
+        and for a version of the interior."""
+        memory = together.memory_of(cut, self.types(cut), shared.sizes, shared.dynamic, self.layout)
+        self.group = self.note("distinct !{}")
+        arrays = [size for _, size in memory.arrays]
+        notes = self.group, lambda: self.loop(True), self.plain()
+        group = RowVectors(made, cut, {}, [], GROUP, notes, self.layout)
+        agreement, limits = self.inside(other[1], cut, shared, GROUP, notes, arrays, [], RowVectors)
+        text = group.group(arrays, "noinline cold optsize " if agreement else "")
+        group.limits |= limits
+        thread, _ = self.body(other[0], shared, wide=True, how="noinline cold optsize")
+        self.made += [text, rows.blocks_function(group, memory.arrays, side, thread, agreement)]
+        self.entry(made, shared)
+
     def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
                notes: tuple[str, Callable[[], str], str], arrays: list[int],
                kept: list[str], how: type[Group] | type[Vectors]) -> tuple[str, set[narrow.Sum]]:
@@ -292,8 +317,10 @@ class Arranger:
         self.current |= keeps
         return keeps
 
-    def body(self, made: Kernel, shared: Shared, wide: bool = False) -> tuple[str, set[narrow.Sum]]:
-        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`."""
+    def body(self, made: Kernel, shared: Shared, wide: bool = False,
+             how: str = "alwaysinline") -> tuple[str, set[narrow.Sum]]:
+        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`. `how`: what
+        LLVM makes of it."""
         name = f"{made.name}.{'any' if wide else 'thread'}"
         self.group = self.note("distinct !{}")
         marked(made.function, self.group)
@@ -304,7 +331,7 @@ class Arranger:
         if self.keeps_current(made):
             next(iter(made.function.blocks.values()))[:0] = current.kept()
         parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters
-        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
+        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) {how} "
                                 "#REACTANT {")
         made.function.name = name
         text = made.function.text()

@@ -25,6 +25,7 @@ _ATOMIC = re.compile(r"(?:^|= )atomicrmw (\w+) ptr (%[^ ,]+), (\S+) (\S+) \w+")
 _PLAIN = ("add", "sub", "and", "or", "xor", "fadd", "fsub", "min", "max", "umin", "umax")
 _ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\]|{[^}]*}), ptr (%\S+), "
                       r"i64 (%?[-\w.$]+)$")
+_INDEX = re.compile(r"= (sext|zext|zext nneg) i32 (%\S+) to i64$")
 _ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
 _SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
 HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
@@ -181,6 +182,18 @@ class Values(Wide):
     def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
         index = self._index_at(pointer, size, self.written)
         return index if index is not None and self.there(index[1]) else None
+
+    def addresses(self, pointer: str) -> list[str]:
+        """Of indices in 32 bits one by one, which is fewer instructions than a vector of addresses taken apart, and
+        none where the indices themselves are read from memory."""
+        address = _ADDRESS.search(self.spread.lines.get(pointer, ""))
+        index = _INDEX.search(self.spread.lines.get(address[3], "")) if address else None
+        if address is None or index is None or self.mask or not self.same(address[2]) or \
+                not (self.there(address[2]) and self.there(index[2])):
+            return super().addresses(pointer)
+        base, indices = self.one(address[2]), self.vec("i32", index[2])
+        wide = [self.f.let(f"{index[1]} i32 {self.element(indices, 'i32', k)} to i64") for k in range(self.size)]
+        return [self.f.let(f"getelementptr {address[1]}, ptr {base}, i64 {at}") for at in wide]
 
     def _index_at(self, pointer: str, size: int, block: str) -> tuple[str, str] | None:
         lines = self.spread.lines

@@ -7,6 +7,8 @@ from reactant.precision.rules import (
     linear_algebra,
     reductions,
     structure,
+    transforms,
 )
 
-__all__ = ["contractions", "control", "conversions", "elementwise", "linear_algebra", "reductions", "structure"]
+__all__ = ["contractions", "control", "conversions", "elementwise", "linear_algebra", "reductions", "structure",
+           "transforms"]
