@@ -5,7 +5,6 @@ import copy
 import os
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import field
 
 from reactant.cuda_programs.device import (
@@ -17,19 +16,21 @@ from reactant.cuda_programs.device import (
     library,
     mathematics,
     narrow,
-    stepped,
     tables,
     together,
     volatile,
 )
-from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
+from reactant.cuda_programs.device.blocks import marked
+from reactant.cuda_programs.device.interior import Interior, interior
 from reactant.cuda_programs.device.interior import agreement as agreed
-from reactant.cuda_programs.device.interior import interior
+from reactant.cuda_programs.device.kept import GROUP, WARP
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
 from reactant.cuda_programs.device.retarget import Retargeted, Variable
+from reactant.cuda_programs.device.rounds import Rounds
 from reactant.cuda_programs.device.spread import NotVectorizable
+from reactant.cuda_programs.device.stepped import Alone
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
@@ -119,33 +120,27 @@ class Arranger:
         self.copied(made)
         if self.vectors(made, shared, alone):
             return None
-        original = copy.deepcopy(made)
-        cut = cuts.pieces(made)
-        if alone is not None:
-            if cut.cuts:
-                return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
-            wide = copy.deepcopy(alone)
-            body, limits = self.body(alone, shared)
-            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
-                                                (f"{name}.wide", limits)))
-            if limits:
-                body, _ = self.body(wide, shared, wide=True)
-                self.made.append(blocks.independent(wide, body, shared.setup, "", None))
-            self.entry(made, shared)
-            return None
-        if meets_in_grid(cut):
-            return self.together(made, shared, cut)
-        return self.stepped(made, shared, cut, None, original, Group)
+        if alone is None:
+            return self.together(made, shared, cuts.pieces(made))
+        wide = copy.deepcopy(alone)
+        body, limits = self.body(alone, shared)
+        self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
+                                            (f"{name}.wide", limits)))
+        if limits:
+            body, _ = self.body(wide, shared, wide=True)
+            self.made.append(blocks.independent(wide, body, shared.setup, "", None))
+        self.entry(made, shared)
+        return None
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
         before = len(self.made), len(self.notes), self.next_note, self.current
         try:
             original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
-            cut = cuts.pieces(made, hide=False)
+            cut = cuts.pieces(made)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
-            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
+            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original)
         except NotVectorizable as reason:
             if os.environ.get("REACTANT_CUDA_EXPLAIN"):
                 print(f"{made.name}: {reason}", file=sys.stderr)
@@ -191,50 +186,48 @@ class Arranger:
         self.entry(made, shared, self.checks | (tables.GRID_BARRIER if meets_in_grid(cut) else 0))
 
     def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: tuple[str, set[narrow.Sum]] | None,
-                original: Kernel, how: type[Group] | type[Vectors]) -> None:
+                original: Kernel) -> None:
         """A kernel that groups of threads run in step. `thread`: its function for one thread, if threads do not
         meet."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        keeps = self.keeps_current(made)
-        self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps, rarely=True))
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made),
+                                                rarely=True))
         self.group = self.note("distinct !{}")
-        marked(cut.function, self.group)
         size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
-        notes = self.group, lambda: self.loop(True), self.plain()
-        group = how(made, cut, types, shared.parameters, size, notes, self.layout)
+        given = shared.parameters, size, (self.group, lambda: self.loop(True), self.plain()), self.layout
+        group = border = Vectors(made, cut, types, *given)
         arrays = [size for _, size in memory.arrays]
-        kept = current.kept() if keeps else []
-        agreement, limits = self.inside(original, cut, shared, size, notes, arrays, kept, how)
-        lane = group.lane(arrays, kept)
-        group.limits |= limits          # both versions run in a launch
+        agreement = ""
+        if (inner := self.inside(original, cut)) is not None:
+            version, other = inner
+            group, agreement = Vectors(made, other, self.types(other), *given, ".inside"), f"{made.name}.is.inside"
+            group.agree(border)
+            parameters = [*(p.text for p in made.parameters), *group_registers("noundef "),
+                          f"i32 noundef {affine.BASE}"]
+            self.made += [border.group(arrays, "noinline cold optsize "),
+                          agreed(version, quoted(agreement), parameters, size)]
         if thread is not None:
             group.limits |= thread[1]
-        self.made += [lane, group.group(arrays, "noinline cold optsize " if agreement else ""),
-                      stepped.apart_function(group, memory),
-                      stepped.blocks_function(group, memory, thread and thread[0], self.loop, agreement)]
+            alone = Alone(group, memory, agreement, thread[0], self.loop)
+            self.made += [group.group(arrays), alone.apart(), alone.text()]
+        else:
+            rounds = Rounds(group, border, memory, agreement)
+            self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
+            self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)
 
-    def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
-               notes: tuple[str, Callable[[], str], str], arrays: list[int],
-               kept: list[str], how: type[Group] | type[Vectors]) -> tuple[str, set[narrow.Sum]]:
-        """A version for groups away from borders; the function that says which those are, "" where there is none, and
-        the limits of launches for it."""
+    def inside(self, made: Kernel, cut: cuts.Pieces) -> tuple[Interior, cuts.Pieces] | None:
+        """A version for groups away from borders, and its pieces, where they are those of the kernel."""
         version = interior(made, cut.uniform.divergent)
         if version is None:
-            return "", set()
-        other = cuts.pieces(version.kernel, how is Group)
+            return None
+        other = cuts.pieces(version.kernel)
         different = [n for n in cut.kept if (n in cut.uniform.divergent) != (n in other.uniform.divergent)]
         if other.kept != cut.kept or other.arrays != cut.arrays or different or \
                 [(c.state, c.after) for c in other.cuts] != [(c.state, c.after) for c in cut.cuts]:
-            return "", set()
-        marked(other.function, self.group)
-        group = how(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
-        parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
-        name = f"{made.name}.is.inside"
-        self.made += [group.lane(arrays, kept), group.group(arrays),
-                      agreed(version, quoted(name), parameters, size)]
-        return name, group.limits
+            return None
+        return version, other
 
     def copied(self, made: Kernel) -> None:
         """Structures that a kernel gets by value and writes into are each thread's own."""
