@@ -15,7 +15,7 @@ from reactant.cuda_programs.device.steps import EXCHANGE, FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
 from reactant.cuda_programs.device.vectors import Vectors
-from reactant.cuda_programs.device.wide import AROUND
+from reactant.cuda_programs.device.wide import LARGEST
 from reactant.cuda_programs.device.writer import Writer
 
 
@@ -25,6 +25,7 @@ class Stepped:
     def __init__(self, group: Vectors, memory: Memory, agreement: str = "") -> None:
         self.group, self.memory, self.agreement = group, memory, agreement
         self.made, self.size, self.f = group.made, group.size, Writer()
+        self.around = max(64, self.size * LARGEST)
 
     def begun(self) -> None:
         """The function's start, up to its first block."""
@@ -75,11 +76,11 @@ class Stepped:
                 self.f.put("%frame", FRAME[field], "ptr", "%frame.state")
         number = 0
         for name, size in memory.shared:
-            self._shared(str(size + 2 * AROUND), name)
+            self._shared(str(size + 2 * self.around), name)
             self.f.put("%frame", FRAME["own"] + 8 * number, "ptr", name)
             number += 1
         if memory.dynamic:
-            self._shared(f.let(f"add i64 %r.dynamic_shared, {2 * AROUND}"), "%shared.dynamic")
+            self._shared(f.let(f"add i64 %r.dynamic_shared, {2 * self.around}"), "%shared.dynamic")
             self.f.put("%frame", FRAME["own"] + 8 * number, "ptr", "%shared.dynamic")
             number += 1
         for name, size in (*memory.kept, *memory.arrays):
@@ -92,9 +93,10 @@ class Stepped:
         raise NotImplementedError
 
     def _shared(self, size: str, name: str) -> None:
-        """Memory of the block, with room around it."""
+        """Memory of the block, with room around it: all of a row of which one element is in that memory may be read and
+        written back, whatever thread of the group is active."""
         made = self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {size})")
-        self.f.let(f"getelementptr i8, ptr {made}, i64 {AROUND}", name)
+        self.f.let(f"getelementptr i8, ptr {made}, i64 {self.around}", name)
 
     def _scratch(self, size: int, name: str) -> str:
         total = self.f.let(f"mul i64 %n, {size}")

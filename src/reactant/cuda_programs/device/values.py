@@ -212,11 +212,11 @@ class Values(Wide):
                 not self.there(found[2]) or not self.there(found[3]):
             return None
         element, base, index = found.groups()
-        widened = re.search(r"= (?:sext|zext nneg) i32 (%\S+) to i64$", self.spread.lines.get(index, ""))
-        kind = "i64"
-        if widened and self.there(widened[1]):
-            kind, index = "i32", widened[1]
-        return kind, self.one(base), self.vec(kind, index), element
+        widened = re.search(r"= (sext|zext nneg|zext) i32 (%\S+) to i64$", self.spread.lines.get(index, ""))
+        how = ""
+        if widened and self.there(widened[2]):
+            how, index = widened[1], widened[2]
+        return how, self.one(base), self.vec("i32" if how else "i64", index), element
 
     def _root(self, index: str) -> tuple[str, str] | None:
         """An index without summands that all threads have in common."""

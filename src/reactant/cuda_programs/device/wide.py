@@ -26,11 +26,10 @@ _NAMES = re.compile(r"(?<![\w.$%-])%(?:\"[^\"]*\"|[-\w$.]+)")
 _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|dbg)")
 
 
-AROUND = 256
-"""Bytes before and after memory of a block that belong to it, too: a row of values of which one is in that memory
-leads no further, so that all of it may be read and written back whatever thread of the group is active."""
-AHEAD = 4
-"""Groups of threads whose data are fetched beforehand."""
+AHEAD, LINE = 4, 64
+"""Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
+LARGEST = 8
+"""Bytes of the largest element of vectors."""
 
 
 class Wide(Lanes):
@@ -116,8 +115,9 @@ class Wide(Lanes):
         processors to see it coming."""
         if self.often and not self.beside and not self.in_shared(pointer):
             # many rows at a time, more than processors follow: each is a little further next time
-            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD * self.size * size}")
-            self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
+            for line in range(0, self.size * size, LINE):
+                at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD * self.size * size + line}")
+                self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
         if self.beside and not self.in_shared(pointer):
             distance = self.f.let("zext i32 %r.ntid.x to i64")
             distance = self.f.let(f"mul nuw nsw i64 {distance}, {2 * size}")
@@ -141,8 +141,8 @@ class Wide(Lanes):
             return self.each(rest, None)
         if step == size:
             first = self.first(pointer)
+            self._next_block(first, pointer, size)
             if not self.mask or self.in_shared(pointer):
-                self._next_block(first, pointer, size)
                 return self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
             if size >= 4:
                 return self._masked_load(kind, first, align, self.mask, "poison")
@@ -184,19 +184,14 @@ class Wide(Lanes):
         if (step := self.step(pointer)) is not None and not self.mask:
             first = self.first(pointer)
             return [self.f.let(f"getelementptr i8, ptr {first}, i64 {k * step}") for k in range(self.size)]
-        kind, base, element = "ptr", "", ""
-        if not self.mask and (found := self.based(pointer)) is not None:
-            kind, base, vector, element = found
-        else:
+        if self.mask or (found := self.based(pointer)) is None:
             vector = self._reachable(pointer)
-        places = []
-        for k in range(self.size):
-            one = self.element(vector, kind, k)
-            if base:
-                index = one if kind == "i64" else self.f.let(f"sext {kind} {one} to i64")
-                one = self.f.let(f"getelementptr {element}, ptr {base}, i64 {index}")
-            places.append(one)
-        return places
+            return [self.element(vector, "ptr", k) for k in range(self.size)]
+        how, base, vector, kind = found                 # fewer instructions than a vector of addresses taken apart
+        indices = [self.element(vector, "i32" if how else "i64", k) for k in range(self.size)]
+        if how:
+            indices = [self.f.let(f"{how} i32 {index} to i64") for index in indices]
+        return [self.f.let(f"getelementptr {kind}, ptr {base}, i64 {index}") for index in indices]
 
     def _consecutive(self, index: tuple[str, str], whole: bool) -> tuple[list[str], str]:
         """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for yes, for "in two parts"

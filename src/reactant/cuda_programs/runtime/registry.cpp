@@ -138,6 +138,14 @@ bool symbol_at(const void *address, ReactantSymbol *found) {
     return true;
 }
 
+std::string tuned_modules() {
+    std::shared_lock lock(registry().mutex);
+    std::string found;
+    for (const ReactantModule *module : registry().modules)
+        if (module->flags) found += std::string(module->identity) + " " + std::to_string(module->flags) + "\n";
+    return found;
+}
+
 void list_modules(std::vector<const ReactantModule *> *into) { listed = into; }
 
 void forget(const ReactantModule *module) {
