@@ -111,16 +111,17 @@ class Single:
 
     def _needed(self) -> set[str]:
         """Values from outside."""
-        of, found = self.of, set[str]()
+        of, found, entering = self.of, set[str](), set[str]()
         for label in {*self.blocks, self.meet} - {EXIT}:
             for line in of.function.blocks[label]:
                 if " = phi " in line:
                     found |= {v for v, before in PHI.findall(line) if before in self.blocks or before == self.label}
+                    entering |= {v for v, before in PHI.findall(line) if before == self.label}
                 elif label in self.blocks:
                     found |= set(uses_of(line))
         known = {n for n in found if n[0] == "%" and (n in of._kinds or n in of._everywhere)}
-        if self.again:
-            return known | (self.inner & of._crossing)
+        if self.again:          # the branch's own block is run again: what it has made so far is needed at first
+            return (known - self.inner) | (known & entering) | (self.inner & of._crossing)
         return known - self.inner
 
     def _spilled(self, kind: str, name: str) -> str:
