@@ -185,10 +185,10 @@ class Conversion:
             return
         results = list(found) if isinstance(found, (list, tuple)) else [found]
         if op.name in ops.ELEMENTWISE:
-            results = [self._cut(op, operands, each) for each in results]
+            results = [self.cut(op, operands, each) for each in results]
         self.values.update(zip(op.results, results, strict=True))
 
-    def _cut(self, op: ir.Operation, operands: Sequence[Value], found: Value) -> Value:
+    def cut(self, op: ir.Operation, operands: Sequence[Value], found: Value) -> Value:
         """A result, behind a barrier where much has been computed since the last one: XLA makes one kernel for each
         limb of a result, which computes all that is before it again, and again for each use of it."""
         if isinstance(found, ir.Value) or not found.shape:
