@@ -30,7 +30,8 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          **dict.fromkeys(("code_hlo", "code_xla", "jit"), "api"),
          **dict.fromkeys(("Jitted", "RecompilationWarning"), "calling.jitted"),
          "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
-         "bisect": "diagnosis.bisection", "improve": "improvement", "without_limbs": "precision.left_alone",
+         "bisect": "diagnosis.bisection", "without_limbs": "precision.left_alone",
+         "improve": "improvement", "Improvement": "improvement",
          "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
@@ -40,7 +41,8 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 nvcc` never loads JAX."""
 
 __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "CompileOptions", "ConcreteValueNeeded",
-           "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted", "LeakError", "LeftToJaxWarning", "Mesh",
+           "ConstantWriteError", "ControlFlowError", "DeviceArray", "Improvement", "Jitted", "LeakError",
+           "LeftToJaxWarning", "Mesh",
            "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError", "array",
            "bisect", "c", "cache", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo",
            "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
