@@ -50,7 +50,8 @@ def _coefficients(root: Expression, index: int, far: bool, side: int) -> tuple[i
     def value(t: Any) -> Any:
         given: list[Any] = [None] * (index + 1)
         given[index] = 1 / t if far else t
-        return _at(order, given)
+        found = _at(order, given)
+        return found if found is not None and mp.isfinite(found) else None
 
     with mp.workprec(DIGITS):
         step = mp.ldexp(side or 1, -STEP_BITS)
