@@ -29,6 +29,7 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          "Checkpoints": "processes.checkpoints", "Cluster": "processes.peers", "cluster": "processes.peers",
          **dict.fromkeys(("code_hlo", "code_xla", "jit"), "api"),
          **dict.fromkeys(("Jitted", "RecompilationWarning"), "calling.jitted"),
+         "accuracy": "digits",
          "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
          "bisect": "diagnosis.bisection", "without_limbs": "precision.left_alone",
          "improve": "improvement", "Improvement": "improvement",
@@ -42,12 +43,12 @@ nvcc` never loads JAX."""
 
 __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "CompileOptions", "ConcreteValueNeeded",
            "ConstantWriteError", "ControlFlowError", "DeviceArray", "Improvement", "Jitted", "LeakError",
-           "LeftToJaxWarning", "Mesh",
-           "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError", "array",
-           "bisect", "c", "cache", "check_derivatives", "checkpoint", "checkpointed", "cluster", "code_hlo",
-           "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian", "hvp",
-           "improve", "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh", "profile",
-           "stop_gradient", "value_and_grad", "verify", "vjp", "vmap", "without_limbs"]
+           "LeftToJaxWarning", "Mesh", "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError",
+           "UnsupportedError", "accuracy", "array", "bisect", "c", "cache", "check_derivatives", "checkpoint",
+           "checkpointed", "cluster", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain",
+           "export", "grad", "hessian", "hvp", "improve", "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize",
+           "llvm", "load", "mesh", "profile", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap",
+           "without_limbs"]
 
 
 def __getattr__(name: str) -> object:

@@ -59,6 +59,17 @@ def test_barriers_keep_what_is_needed_later():
     assert re.search(r"store <8 x float> %\S+, ptr %\S+, align 4\n  ret i32 266", text) and "resume.1:" in text
 
 
+def test_indices_that_were_not_kept_over_a_barrier_are_not_asked():
+    body = "  %j = srem i32 %t, %n\n  %k = sext i32 %j to i64\n  %r = getelementptr float, ptr %x, i64 %k\n" \
+           "  BEFORE\n  %v = load float, ptr %r, align 4\n  store float %v, ptr %q, align 4\n  ret void\n"
+    assert "row.1:" in group(body.replace("BEFORE", ""))
+    text = group(body.replace("BEFORE", "call void @reactant.barrier.block()"))
+    resumed = text[text.index("resume.1:"):]
+    assert "row.1:" not in resumed
+    read = set(re.findall(r"load [^\n]*, ptr (%v\.\d+)", resumed))
+    assert read and read <= set(re.findall(r"store [^\n]*, ptr (%v\.\d+)", resumed))
+
+
 def test_what_is_not_known_is_refused():
     with pytest.raises(NotVectorizable):
         group("  %v = cmpxchg ptr %y, i32 0, i32 1 monotonic monotonic, align 4\n  ret void\n")

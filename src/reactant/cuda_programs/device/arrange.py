@@ -5,24 +5,28 @@ import copy
 import os
 import re
 import sys
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import field
 
 from reactant.cuda_programs.device import (
     affine,
     blocks,
+    coarse_kernels,
     current,
     cuts,
     launches,
     library,
     mathematics,
     narrow,
+    rows,
     stepped,
     tables,
     together,
     volatile,
 )
 from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
+from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
 from reactant.cuda_programs.device.interior import interior
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
@@ -35,6 +39,7 @@ from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.uniformity import uniformity
 from reactant.cuda_programs.device.vectors import Vectors
+from reactant.cuda_programs.device.versions import OWN, Factors, NotAnother, Version
 from reactant.errors import UnsupportedError
 from reactant.native import engine
 from reactant.support.records import dataclass
@@ -86,7 +91,9 @@ def shared_of(made: Kernel, variables: dict[str, Variable], layout: Layout) -> S
 class Arranger:
     """Collects the pieces of one module."""
 
-    def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0) -> None:
+    def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0,
+                 versions: Sequence[Version] = ()) -> None:
+        self.versions, self.version = () if checks else versions, OWN
         self.module, self.source, self.identity, self.checks = module, source, identity, checks
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
@@ -104,8 +111,25 @@ class Arranger:
         return name
 
     def kernel(self, name: str) -> None:
-        """Arrange one."""
+        """Arrange one, in all versions that can be made of it."""
         text = self.module.functions.pop(name)
+        self.version = OWN
+        self.arrange(name, text)
+        for version in self.versions:
+            self.version = version
+            own = f"{name}.{version.label}"
+            before = self._before()
+            try:
+                self.arrange(own, text.replace(f"@{quoted(name)}(", f"@{quoted(own)}(", 1))
+            except (NotAnother, NotVectorizable) as reason:
+                self._back(before, own, reason)
+
+    def arrange(self, name: str, text: str) -> None:
+        """One version of a kernel; `name`: what its functions are called after."""
+        rows = False
+        if self.version.factors != Factors():
+            text, rows = coarse_kernels.coarsened(text, self.version.factors, self.source.shared, self.layout)
+        self.rows_of_warps = rows
         made = kernel(text)
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
@@ -117,16 +141,19 @@ class Arranger:
             return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
         self.copied(made)
-        if self.vectors(made, shared, alone):
+        if self.version.how in ("", "vectors") and self.vectors(made, shared, alone):
             return None
+        if self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
+            raise NotAnother(self.version.label)
         original = copy.deepcopy(made)
         cut = cuts.pieces(made)
         if alone is not None:
-            if cut.cuts:
+            if cut.cuts and self.version.how != "threads":
                 return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
             wide = copy.deepcopy(alone)
             body, limits = self.body(alone, shared)
-            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
+            note = self.loop() if self.version.vectorized else self.plain()
+            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {note}",
                                                 (f"{name}.wide", limits)))
             if limits:
                 body, _ = self.body(wide, shared, wide=True)
@@ -139,22 +166,36 @@ class Arranger:
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
-        before = len(self.made), len(self.notes), self.next_note, self.current
+        before = self._before()
         try:
-            if alone is None and not os.environ.get("REACTANT_CUDA_VECTORS"):
-                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
-            original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
+            if alone is None and self.version.lanes > GROUP:
+                raise NotAnother("rows of blocks whose threads meet would have to be as long")
+            made, alone = copy.deepcopy(made), copy.deepcopy(alone)
+            side = None if alone is None or shared.addresses else rows.side_by_side(made.function)
+            if alone is not None and side is not None:
+                rows.side_by_side(alone.function)
+            original = copy.deepcopy(made)
             cut = cuts.pieces(made, hide=False)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
+            if alone is not None and side is not None and not any(c.meeting for c in cut.cuts):
+                self.rows(made, shared, cut, (alone, original), side)
+                return True
             self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
         except NotVectorizable as reason:
-            if os.environ.get("REACTANT_CUDA_EXPLAIN"):
-                print(f"{made.name}: {reason}", file=sys.stderr)
-            del self.made[before[0]:], self.notes[before[1]:]
-            self.next_note, self.current = before[2:]
+            self._back(before, made.name, reason)
             return False
         return True
+
+    def _before(self) -> tuple[int, int, int, bool]:
+        return len(self.made), len(self.notes), self.next_note, self.current
+
+    def _back(self, before: tuple[int, int, int, bool], name: str, reason: Exception) -> None:
+        """As it was before something was tried."""
+        if os.environ.get("REACTANT_CUDA_EXPLAIN"):
+            print(f"{name}: {reason}", file=sys.stderr)
+        del self.made[before[0]:], self.notes[before[1]:]
+        self.next_note, self.current = before[2:]
 
     def loop(self, whole: bool = False) -> str:
         """The note of a loop whose iterations depend on nothing of one another; `whole`: one over a group, of which
@@ -172,6 +213,9 @@ class Arranger:
         return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
+        if self.version is not OWN:
+            self.entries[-1].versions.append((self.version, blocks.PREFIX + made.name, self.rows_of_warps))
+            return
         self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
                                          max_threads=self.source.limits.get(made.name, 0),
                                          static_shared=shared.bytes))
@@ -202,7 +246,8 @@ class Arranger:
         self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps, rarely=True))
         self.group = self.note("distinct !{}")
         marked(cut.function, self.group)
-        size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
+        size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else \
+            self.version.lanes or GROUP
         notes = self.group, lambda: self.loop(True), self.plain()
         group = how(made, cut, types, shared.parameters, size, notes, self.layout)
         arrays = [size for _, size in memory.arrays]
@@ -215,6 +260,22 @@ class Arranger:
         self.made += [lane, group.group(arrays, "noinline cold optsize " if agreement else ""),
                       stepped.apart_function(group, memory),
                       stepped.blocks_function(group, memory, thread and thread[0], self.loop, agreement)]
+        self.entry(made, shared)
+
+    def rows(self, made: Kernel, shared: Shared, cut: cuts.Pieces, other: tuple[Kernel, Kernel],
+             side: rows.Side) -> None:
+        """A kernel whose threads do not meet and whose blocks can be taken for one. `other`: the kernel, for a thread
+        and for a version of the interior."""
+        memory = together.memory_of(cut, self.types(cut), shared.sizes, shared.dynamic, self.layout)
+        self.group = self.note("distinct !{}")
+        arrays = [size for _, size in memory.arrays]
+        notes = self.group, lambda: self.loop(True), self.plain()
+        group = RowVectors(made, cut, {}, [], GROUP, notes, self.layout)
+        agreement, limits = self.inside(other[1], cut, shared, GROUP, notes, arrays, [], RowVectors)
+        text = group.group(arrays, "noinline cold optsize " if agreement else "")
+        group.limits |= limits
+        thread, _ = self.body(other[0], shared, wide=True, how="noinline cold optsize")
+        self.made += [text, rows.blocks_function(group, memory.arrays, side, thread, agreement)]
         self.entry(made, shared)
 
     def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
@@ -256,8 +317,10 @@ class Arranger:
         self.current |= keeps
         return keeps
 
-    def body(self, made: Kernel, shared: Shared, wide: bool = False) -> tuple[str, set[narrow.Sum]]:
-        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`."""
+    def body(self, made: Kernel, shared: Shared, wide: bool = False,
+             how: str = "alwaysinline") -> tuple[str, set[narrow.Sum]]:
+        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`. `how`: what
+        LLVM makes of it."""
         name = f"{made.name}.{'any' if wide else 'thread'}"
         self.group = self.note("distinct !{}")
         marked(made.function, self.group)
@@ -268,7 +331,7 @@ class Arranger:
         if self.keeps_current(made):
             next(iter(made.function.blocks.values()))[:0] = current.kept()
         parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters
-        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
+        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) {how} "
                                 "#REACTANT {")
         made.function.name = name
         text = made.function.text()
@@ -279,6 +342,10 @@ class Arranger:
         self.made.append(text)
         return name, limits
 
+    def code(self) -> int:
+        """A number for what was made, not 0."""
+        return zlib.crc32("".join(self.made).encode()) or 1
+
     def text(self) -> str:
         """The whole module."""
         for name in self.source.kernels:
@@ -288,7 +355,8 @@ class Arranger:
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
         there = {m.strip('"') for m in _DEFINED.findall(self.module.rest)}
-        made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there])
+        made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there],
+                             self.code() if self.versions else 0)
         text = launches.defined("".join([rest, *self.made, made, *self.notes]), self.source.launched,
                                 [e.name for e in self.entries])
         text, routines = mathematics.with_routines(text)
@@ -319,8 +387,9 @@ def _without_declared(text: str, other: str) -> str:
                   flags=re.MULTILINE)
 
 
-def arranged(text: str, source: Retargeted, identity: str, checks: int = 0) -> str:
-    """LLVM IR of the object; `checks`: flags of kernels that are checked (`tables`)."""
+def arranged(text: str, source: Retargeted, identity: str, checks: int = 0, versions: Sequence[Version] = ()) -> str:
+    """LLVM IR of the object; `checks`: flags of kernels that are checked (`tables`). `versions`: others that kernels
+    are to have beside their own."""
     module = split(text)
     module.rest = re.sub(r"^; .*\n", "", module.rest, flags=re.MULTILINE)
-    return Arranger(module, source, identity, checks).text()
+    return Arranger(module, source, identity, checks, versions).text()

@@ -25,6 +25,7 @@ _ATOMIC = re.compile(r"(?:^|= )atomicrmw (\w+) ptr (%[^ ,]+), (\S+) (\S+) \w+")
 _PLAIN = ("add", "sub", "and", "or", "xor", "fadd", "fsub", "min", "max", "umin", "umax")
 _ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\]|{[^}]*}), ptr (%\S+), "
                       r"i64 (%?[-\w.$]+)$")
+_INDEX = re.compile(r"= (sext|zext|zext nneg) i32 (%\S+) to i64$")
 _ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
 _SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
 HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
@@ -81,6 +82,8 @@ class Values(Wide):
         answers = {c.meeting.result for c in cut.cuts if c.meeting and c.meeting.result
                    and c.meeting.code >= FIRST_OF_WARP}
         self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings))
+        self.written = ""                   # the block whose code is written
+        self._lost: dict[str, set[str]] = {}
         self._everywhere = self._global_names()
         self._variables: dict[str, str] = {}
         self._masks: dict[str, str] = {}
@@ -113,7 +116,7 @@ class Values(Wide):
     def _crossing_values(self) -> set[str]:
         """Values that are needed outside of the block that defines them, and phis."""
         self._kinds: dict[str, str] = {}
-        home: dict[str, str] = {}
+        self._home = home = dict[str, str]()
         for label, block in self.function.blocks.items():
             for line in block:
                 if (name := result_of(line)) is not None:
@@ -123,6 +126,7 @@ class Values(Wide):
         for c in self.cut.cuts:
             if c.meeting and c.meeting.result:
                 self._kinds[c.meeting.result] = c.meeting.type
+                home[c.meeting.result] = c.after
                 found.add(c.meeting.result)
             if c.meeting:
                 found |= {v for _, v in c.meeting.operands.values() if v in home and home[v] != c.before}
@@ -160,7 +164,38 @@ class Values(Wide):
     def know(self, known: Known) -> None:
         self._local, self._splats = (dict(one) for one in known)
 
+    def lost(self, name: str, block: str) -> bool:
+        """Whether the last meeting before a block may have been one over which a value was not kept. What values are
+        made of (addresses of an index, conditions of what is compared) need not live as long as they do."""
+        if name not in self._lost:
+            found, home = set[str](), self._home.get(name)
+            todo = [c.after for c in self.cut.cuts if c.meeting and c.meeting.code < FIRST_OF_WARP
+                    and name not in c.live] if home is not None else []
+            while todo:
+                label = todo.pop()
+                if label not in found and label != home and label in self.function.blocks:
+                    found.add(label)
+                    todo += [b for b in self.spread.flow.after[label] if b != EXIT]
+            self._lost[name] = found
+        return block in self._lost[name]
+
     def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
+        index = self._index_at(pointer, size, self.written)
+        return index if index is not None and self.there(index[1]) else None
+
+    def addresses(self, pointer: str) -> list[str]:
+        """Of indices in 32 bits one by one, which is fewer instructions than a vector of addresses taken apart, and
+        none where the indices themselves are read from memory."""
+        address = _ADDRESS.search(self.spread.lines.get(pointer, ""))
+        index = _INDEX.search(self.spread.lines.get(address[3], "")) if address else None
+        if address is None or index is None or self.mask or not self.same(address[2]) or \
+                not (self.there(address[2]) and self.there(index[2])):
+            return super().addresses(pointer)
+        base, indices = self.one(address[2]), self.vec("i32", index[2])
+        wide = [self.f.let(f"{index[1]} i32 {self.element(indices, 'i32', k)} to i64") for k in range(self.size)]
+        return [self.f.let(f"getelementptr {address[1]}, ptr {base}, i64 {at}") for at in wide]
+
+    def _index_at(self, pointer: str, size: int, block: str) -> tuple[str, str] | None:
         lines = self.spread.lines
         while (found := _ADDRESS.search(lines.get(pointer, ""))) is not None:
             kind, base, index = found.groups()
@@ -169,7 +204,8 @@ class Values(Wide):
                 continue
             if not self.same(base) or self.layout.size(kind) != size:
                 return None
-            return self._root(index)
+            root = self._root(index)
+            return None if root is None or self.lost(root[1], block) else root
         return None
 
     def _root(self, index: str) -> tuple[str, str] | None:
@@ -198,10 +234,10 @@ class Values(Wide):
     def _roots(self) -> set[str]:
         """Indices of all accesses at places that may follow each other."""
         found = set()
-        for block in self.function.blocks.values():
+        for label, block in self.function.blocks.items():
             for line in block:
                 if (access := _ACCESS.search(line)) and self.spread.stride(access[2]) is None and \
-                        (index := self.index_of(access[2], self.layout.size(access[1]))) is not None:
+                        (index := self._index_at(access[2], self.layout.size(access[1]), label)) is not None:
                     found.add(index[1])
         return found
 
@@ -255,8 +291,8 @@ class Values(Wide):
 
     def there(self, name: str) -> bool:
         """Whether a value is to be had where code is written now."""
-        return name[0] != "%" or name in self._local or name in self._crossing or name not in self._kinds or \
-            name in self._everywhere
+        return name[0] != "%" or name in self._local or name not in self._kinds or name in self._everywhere or (
+            name in self._crossing and not self.lost(name, self.written))
 
     def one(self, operand: str) -> str:
         return self.here(operand) if operand[0] == "%" else operand
@@ -293,6 +329,7 @@ class Values(Wide):
     # -- instructions of a block
 
     def body(self, label: str) -> None:
+        self.written = label
         self.often = self.spread.depth(label, self.spread.headers) > 0
         gone = self._everywhere
         lines = self.function.blocks[label]

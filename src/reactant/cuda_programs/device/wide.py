@@ -30,8 +30,8 @@ _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|
 
 Known = tuple[dict[str, str], dict[str, str]]
 """The names under which values and constants are known at a place of the code."""
-AHEAD = 4
-"""Groups of threads whose data are fetched beforehand."""
+AHEAD, LINE = 4, 64
+"""Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
 
 
 def plain(kind: str) -> str:
@@ -193,8 +193,9 @@ class Wide:
         processors to see it coming."""
         if self.often and not self.beside and not self.in_shared(pointer):
             # many rows at a time, more than processors follow: each is a little further next time
-            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD * self.size * size}")
-            self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
+            for line in range(0, self.size * size, LINE):
+                at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD * self.size * size + line}")
+                self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
         if self.beside and not self.in_shared(pointer):
             distance = self.f.let("zext i32 %r.ntid.x to i64")
             distance = self.f.let(f"mul nuw nsw i64 {distance}, {2 * size}")
@@ -229,8 +230,8 @@ class Wide:
             return self.each(rest, None)
         if step == size:
             first = self._first(pointer)
+            self._next_block(first, pointer, size)
             if not self.mask:
-                self._next_block(first, pointer, size)
                 return self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
             if size >= 4:
                 return self._masked_load(kind, first, align, self.mask, "poison")
@@ -251,11 +252,16 @@ class Wide:
         return self._gathered(pointer, kind, align)
 
     def _gathered(self, pointer: str, kind: str, align: str) -> str:
-        wide, addresses, made = self.of(kind), self._reachable(pointer), "poison"
-        for k in range(self.size):
-            one = self.f.let(f"load {kind}, ptr {self.element(addresses, 'ptr', k)}, align {align}")
+        wide, made = self.of(kind), "poison"
+        for k, at in enumerate(self.addresses(pointer)):
+            one = self.f.let(f"load {kind}, ptr {at}, align {align}")
             made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
         return made
+
+    def addresses(self, pointer: str) -> list[str]:
+        """An address for each thread."""
+        places = self._reachable(pointer)
+        return [self.element(places, "ptr", k) for k in range(self.size)]
 
     def _consecutive(self, index: tuple[str, str], whole: bool) -> tuple[list[str], str]:
         """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for yes, for "in two parts"
