@@ -1,7 +1,7 @@
 """The elementwise float expressions of a module: where they are, and of which values."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +92,9 @@ def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expressio
         if inside(value):
             op = value.owner
             operands = [of(each) for each in op.operands]
-            return made("multiply", *operands * 2) if op.name == "chlo.square" else made(op.name.split(".")[-1], *operands)
+            if op.name == "chlo.square":
+                return made("multiply", *operands * 2)
+            return made(op.name.split(".")[-1], *operands)
         constant = ops.constant_value(value)
         if constant is not None and constant.size:
             first = constant.flat[0]
@@ -102,12 +104,3 @@ def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expressio
         return leaf(len(leaves) - 1)
 
     return of(root), leaves
-
-
-def written_as(new: ir.Value, place: Place, spared: Sequence[ir.Operation] = ()) -> None:
-    """Let all users of an expression read another value, but for those that it is made of."""
-    kept = {op for op in spared}
-    for use in list(place.op.results[0].uses):
-        user = use.owner.operation
-        if user not in kept:
-            user.operands[use.operand_number] = new
