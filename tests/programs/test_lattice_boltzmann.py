@@ -38,8 +38,9 @@ def test_bodies_have_the_volume_asked_for():
         assert channel.solid(shape).sum() == pytest.approx(channel.volume, rel=0.05)
 
 
-@pytest.mark.parametrize("lattice", [standard(8).lattice, pytest.param(Lattice((14, 8, 8), 0.8, force=1e-3),
-                                                                       marks=pytest.mark.slow)], ids=["inflow", "force"])
+@pytest.mark.parametrize("lattice", [
+    pytest.param(standard(8).lattice, id="inflow"),
+    pytest.param(Lattice((14, 8, 8), 0.8, force=1e-3), id="force", marks=pytest.mark.slow)])
 def test_kernels_do_what_the_loops_in_cpp_do(library, lattice):
     solid = standard(8).solid(SPHERE)
     ours = np.tile(np.repeat([1 / 3, 1 / 18, 1 / 36], [1, 6, 12])[:, None], lattice.cells)
