@@ -1,4 +1,4 @@
-"""python -m examples.ocean [film | speed | derivatives | assimilate] [--size N]: README.md has what each prints."""
+"""python -m examples.ocean [film | sensitivity | speed | derivatives | assimilate] [--size N]: see README.md."""
 from __future__ import annotations
 
 import argparse
@@ -9,8 +9,9 @@ from rich.console import Console
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m examples.ocean", description=__doc__)
-    parser.add_argument("what", nargs="?", default="film", choices=["film", "speed", "derivatives", "assimilate"])
-    parser.add_argument("--output", type=Path, default=Path("ocean.gif"), help="the film to write")
+    parser.add_argument("what", nargs="?", default="film",
+                        choices=["film", "sensitivity", "speed", "derivatives", "assimilate"])
+    parser.add_argument("--output", type=Path, help="the film or picture to write (ocean.gif, sensitivity.png)")
     parser.add_argument("--size", type=int, help="cells along the channel")
     parser.add_argument("--days", type=float, default=40.0, help="of the film")
     parser.add_argument("--adjoint-steps", type=int, default=0,
@@ -21,7 +22,12 @@ if __name__ == "__main__":
     if options.what == "film":
         from .film import make
 
-        make(options.output, console, days=options.days, adjoint_steps=options.adjoint_steps, **size)
+        make(options.output or Path("ocean.gif"), console, days=options.days, adjoint_steps=options.adjoint_steps,
+             **size)
+    elif options.what == "sensitivity":
+        from .film import map_sensitivity
+
+        map_sensitivity(options.output or Path("sensitivity.png"), console, **size)
     else:
         from . import measure
 

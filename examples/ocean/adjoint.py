@@ -36,6 +36,13 @@ def heat_transport(temperature: np.ndarray, stress: np.ndarray, model: Model, st
     return total / steps * REFERENCE_DENSITY * HEAT_CAPACITY * 1e-15
 
 
+def spin_up(model: Model, calls: int, steps: int, row: int) -> None:
+    """Run the model for so many calls of so many steps, by the program that computes `heat_transport`."""
+    transport = reactant.jit(heat_transport)
+    for _ in range(calls):
+        transport(model.rows("temperature").copy(), model.rows("stress_x").copy(), model, steps, row)
+
+
 def sensitivity(model: Model, steps: int, row: int, **options: Any) -> tuple[float, np.ndarray, np.ndarray]:
     """Heat transport in PW, and its derivatives by the initial temperature (PW/K, one for each cell) and by the wind
     (PW m2/N). Memory is bounded by checkpoints: the square root of the steps' states, unless options say otherwise.

@@ -27,6 +27,17 @@ def coloured(values: np.ndarray, most: float, scale: int) -> np.ndarray:
     return np.stack(mixed, axis=-1).round().astype(np.uint8).repeat(scale, axis=0).repeat(scale, axis=1)
 
 
+def fully_coloured(values: np.ndarray, scale: int) -> np.ndarray:
+    """The same with strong colours for the largest values, whatever they are."""
+    return coloured(values, float(np.abs(values).max()) * 0.7, scale)
+
+
+def one_above_the_other(*pictures: np.ndarray, edge: int = 8) -> np.ndarray:
+    """Pictures of one width, with dark edges between them."""
+    line = np.full((edge, pictures[0].shape[1], 3), 40, np.uint8)
+    return np.concatenate([part for picture in pictures for part in (line, picture)][1:])
+
+
 def rossby_number(model: Model) -> np.ndarray:
     """Vorticity of the uppermost level over the Coriolis parameter, (rows, columns)."""
     grid = model.grid
@@ -69,9 +80,8 @@ def make(output: Path, console: Console, size: int = 64, days: float = 40.0, fra
             task = progress.add_task("differentiating them", total=None)
             value, by_temperature, _ = adjoint.sensitivity(model, adjoint_steps, model.grid.extent[1] // 2)
             progress.update(task, total=1, completed=1)
-            below = coloured(by_temperature[0], float(np.abs(by_temperature[0]).max()) * 0.7, scale)
-            edge = np.full((scale, below.shape[1], 3), 40, np.uint8)
-            pictures = [np.concatenate([above, edge, below]) for above in pictures]
+            below = fully_coloured(by_temperature[0], scale)
+            pictures = [one_above_the_other(above, below) for above in pictures]
     images = [Image.fromarray(picture).quantize(64) for picture in pictures]
     images[0].save(output, save_all=True, append_images=images[1:], duration=100, loop=0, optimize=True)
     images[-1].save(output.with_suffix(".png"), optimize=True)
@@ -79,3 +89,27 @@ def make(output: Path, console: Console, size: int = 64, days: float = 40.0, fra
     if adjoint_steps:
         console.print(f"below it, how the heat transport over the next {adjoint_steps} steps, {value:.4f} PW, depends "
                       "on the temperature of the surface", soft_wrap=True)
+
+
+def map_sensitivity(output: Path, console: Console, size: int = 24, steps: int = 16, scale: int = 16) -> None:
+    """Write a picture (PNG) of what the northward heat transport through the middle of the channel depends on: above
+    the temperature of the surface at the start, below the wind along the channel. Red: more of it, more transport.
+
+    Args:
+        output: the picture.
+        console: where it is said what it shows.
+        size: cells along the channel.
+        steps: that the transport is the mean of.
+        scale: pixels of a cell.
+    """
+    model = cases.channel(size, size * 3 // 4, max(size // 6, 4))
+    reactant.jit(start)(model)
+    row = model.grid.extent[1] // 2
+    adjoint.spin_up(model, 2, steps, row)
+    value, by_temperature, by_stress = adjoint.sensitivity(model, steps, row)
+    picture = one_above_the_other(fully_coloured(by_temperature[0], scale), fully_coloured(by_stress, scale))
+    Image.fromarray(picture).quantize(64).save(output, optimize=True)
+    by_surface, by_wind = np.abs(by_temperature[0]).max(), np.abs(by_stress).max()
+    console.print(f"{output}: heat transport over {steps} steps, {value:.6f} PW; by the temperature of a cell of the "
+                  f"surface up to {by_surface:.2e} PW/K, by the wind over one up to {by_wind:.2e} PW m2/N",
+                  soft_wrap=True)

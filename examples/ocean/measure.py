@@ -144,38 +144,44 @@ def _bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
 
 # ---- derivatives and assimilation
 
-def derivatives(console: Console, size: int = 32, steps: int = 24) -> None:
+def derivatives(console: Console, size: int = 24, steps: int = 16) -> None:
     """The adjoint beside differences and forward mode, and its time beside the model's."""
     model = cases.channel(size, size * 3 // 4, max(size // 6, 4))
     reactant.jit(start)(model)
-    reactant.jit(run)(model, 24)
     row = model.grid.extent[1] // 2
-    at = model.rows("temperature").copy(), model.rows("stress_x").copy()
     transport = reactant.jit(adjoint.heat_transport)
+    # some hours, until the flow has found its balance
+    adjoint.spin_up(model, 2, steps, row)
+    at = model.rows("temperature").copy(), model.rows("stress_x").copy()
     gradient = reactant.value_and_grad(adjoint.heat_transport, argnums=(0, 1), checkpoint="sqrt")
-    _, found = gradient(*at, model, steps, row)
+    begun = time.process_time()
+    value, found = gradient(*at, copy.deepcopy(model), steps, row)
+    console.print(f"{value:.12f} PW; traced, differentiated and compiled in {time.process_time() - begun:.0f} s")
     random = np.random.default_rng(0)
-    for index, (name, length) in enumerate((("temperature", 1e-4), ("wind", 1e-4))):
-        direction = random.standard_normal(at[index].shape)
-        ends = []
-        for sign in (1.0, -1.0):
-            moved = list(at)
-            moved[index] = at[index] + sign * length * direction
-            ends.append(transport(*moved, copy.deepcopy(model), steps, row))
-        difference = (ends[0] - ends[1]) / (2.0 * length)
-        product = float(np.sum(np.asarray(found[index]) * direction))
-        console.print(f"by {name}: {product:.10e}, by differences {difference:.10e}")
     directions = tuple(random.standard_normal(a.shape) for a in at)
+    for index, name in enumerate(("temperature", "wind")):
+        product = float(np.sum(np.asarray(found[index]) * directions[index]))
+        for length in (1e-3, 1e-4, 1e-5):
+            ends = []
+            for sign in (1.0, -1.0):
+                moved = list(at)
+                moved[index] = at[index] + sign * length * directions[index]
+                ends.append(float(transport(*moved, copy.deepcopy(model), steps, row)))
+            difference = (ends[0] - ends[1]) / (2.0 * length)
+            console.print(f"by {name}: {product:.10e}, by differences over {length:g} {difference:.10e}, "
+                          f"{abs(difference / product - 1.0):.1e} apart")
+    _, primal = seconds(lambda: transport(*at, copy.deepcopy(model), steps, row), 3)
+    _, both = seconds(lambda: gradient(*at, copy.deepcopy(model), steps, row), 3)
+    console.print(f"{steps} steps: model {primal:.3f} s, with its adjoint {both:.3f} s, {both / primal:.2f} times")
 
-    def of_two(temperature: np.ndarray, stress: np.ndarray) -> float:
-        return adjoint.heat_transport(temperature, stress, model, steps, row)
-    forward = reactant.jvp(of_two, at, directions)[1]
+    @reactant.jit
+    def along(temperature: np.ndarray, stress: np.ndarray, model: Model, *moved: np.ndarray) -> Any:
+        return reactant.jvp(lambda *given: adjoint.heat_transport(*given, model, steps, row),
+                            (temperature, stress), moved)[1]
+    forward = along(*at, copy.deepcopy(model), *directions)
     backward = sum(float(np.sum(np.asarray(g) * d)) for g, d in zip(found, directions, strict=True))
     console.print(f"dot product: forward {np.ravel(forward[0] if isinstance(forward, tuple) else forward)[0]:.15e}, "
                   f"reverse {backward:.15e}")
-    _, primal = seconds(lambda: transport(*at, copy.deepcopy(model), steps, row), 3)
-    _, both = seconds(lambda: gradient(*at, model, steps, row), 3)
-    console.print(f"{steps} steps: model {primal:.3f} s, with its adjoint {both:.3f} s, {both / primal:.2f} times")
 
 
 def assimilate(console: Console, size: int = 32, observations: int = 200, rounds: int = 12) -> None:

@@ -13,6 +13,55 @@ from numba import cuda
 from .launching import HALO
 
 
+@cuda.jit(device=True)
+def exchanges(diffusivity, back_j, back_i, dz, height, factor, k, j, i):
+    """`above` and `below` of a cell; the diffusivity is the mean of that here and so many rows and columns back."""
+    nz = dz.shape[0]
+    above, below = 0.0, 0.0
+    if dz[k, j, i] > 0.0:
+        if k > 0:
+            mean = 0.5 * (diffusivity[k, j - back_j, i - back_i] + diffusivity[k, j, i])
+            above = factor * mean / ((height[k - 1] - height[k]) * dz[k, j, i])
+        if k < nz - 1:
+            if dz[k + 1, j, i] > 0.0:
+                mean = 0.5 * (diffusivity[k + 1, j - back_j, i - back_i] + diffusivity[k + 1, j, i])
+                below = factor * mean / ((height[k] - height[k + 1]) * dz[k, j, i])
+    return above, below
+
+
+@cuda.jit(device=True)
+def bottom_damping(drag, dz, stretch, dt, k, j, i):
+    """The bottom's drag on the lowest wet level of a column, over a time step."""
+    nz = dz.shape[0]
+    damping = 0.0
+    if dz[k, j, i] > 0.0:
+        damping = dt * drag[j, i] / (dz[k, j, i] * stretch[j, i])
+        if k < nz - 1:
+            if dz[k + 1, j, i] > 0.0:
+                damping = 0.0
+    return damping
+
+
+@cuda.jit(device=True)
+def eliminate(x, passed, diagonal, above, below, k, j, i, before, ratio):
+    """One row of the way down: x and its ratio to the next one, which `passed` keeps for the way back."""
+    pivot = diagonal + above + below - above * ratio
+    ratio = below / pivot
+    before = (x[k, j, i] + above * before) / pivot
+    passed[k, j, i] = ratio
+    x[k, j, i] = before
+    return before, ratio
+
+
+@cuda.jit(device=True)
+def substitute(x, passed, j, i):
+    """The way back up a column."""
+    nz = x.shape[0]
+    for step in range(1, nz):
+        k = nz - 1 - step
+        x[k, j, i] += passed[k, j, i] * x[k + 1, j, i]
+
+
 @cuda.jit
 def diffuse_tracer(tracer, diffusivity, dz, height, stretch, dt, passed):
     """Of what lies at centres; `passed` is scratch."""
@@ -24,21 +73,9 @@ def diffuse_tracer(tracer, diffusivity, dz, height, stretch, dt, passed):
         factor = dt / stretch[j, i] ** 2
         before, ratio = 0.0, 0.0
         for k in range(nz):
-            above, below = 0.0, 0.0
-            if dz[k, j, i] > 0.0:
-                if k > 0:
-                    above = factor * diffusivity[k, j, i] / ((height[k - 1] - height[k]) * dz[k, j, i])
-                if k < nz - 1:
-                    if dz[k + 1, j, i] > 0.0:
-                        below = factor * diffusivity[k + 1, j, i] / ((height[k] - height[k + 1]) * dz[k, j, i])
-            pivot = 1.0 + above + below - above * ratio
-            ratio = below / pivot
-            before = (tracer[k, j, i] + above * before) / pivot
-            passed[k, j, i] = ratio
-            tracer[k, j, i] = before
-        for step in range(1, nz):
-            k = nz - 1 - step
-            tracer[k, j, i] += passed[k, j, i] * tracer[k + 1, j, i]
+            above, below = exchanges(diffusivity, 0, 0, dz, height, factor, k, j, i)
+            before, ratio = eliminate(tracer, passed, 1.0, above, below, k, j, i, before, ratio)
+        substitute(tracer, passed, j, i)
 
 
 @cuda.jit
@@ -52,21 +89,9 @@ def diffuse_turbulence(energy, viscosity, damping, dz, height, stretch, dt, pass
         factor = dt / stretch[j, i] ** 2
         before, ratio = 0.0, 0.0
         for k in range(nz):
-            above, below = 0.0, 0.0
-            if dz[k, j, i] > 0.0:
-                if k > 0:
-                    above = factor * viscosity[k, j, i] / ((height[k - 1] - height[k]) * dz[k, j, i])
-                if k < nz - 1:
-                    if dz[k + 1, j, i] > 0.0:
-                        below = factor * viscosity[k + 1, j, i] / ((height[k] - height[k + 1]) * dz[k, j, i])
-            pivot = 1.0 + damping[k, j, i] + above + below - above * ratio
-            ratio = below / pivot
-            before = (energy[k, j, i] + above * before) / pivot
-            passed[k, j, i] = ratio
-            energy[k, j, i] = before
-        for step in range(1, nz):
-            k = nz - 1 - step
-            energy[k, j, i] += passed[k, j, i] * energy[k + 1, j, i]
+            above, below = exchanges(viscosity, 0, 0, dz, height, factor, k, j, i)
+            before, ratio = eliminate(energy, passed, 1.0 + damping[k, j, i], above, below, k, j, i, before, ratio)
+        substitute(energy, passed, j, i)
 
 
 @cuda.jit
@@ -112,25 +137,10 @@ def diffuse_x(u, viscosity, drag, dz_x, height, stretch_x, dt, passed):
         factor = dt / stretch_x[j, i] ** 2
         before, ratio = 0.0, 0.0
         for k in range(nz):
-            above, below, damping = 0.0, 0.0, 0.0
-            if dz_x[k, j, i] > 0.0:
-                if k > 0:
-                    nu = 0.5 * (viscosity[k, j, i - 1] + viscosity[k, j, i])
-                    above = factor * nu / ((height[k - 1] - height[k]) * dz_x[k, j, i])
-                damping = dt * drag[j, i] / (dz_x[k, j, i] * stretch_x[j, i])
-                if k < nz - 1:
-                    if dz_x[k + 1, j, i] > 0.0:
-                        nu = 0.5 * (viscosity[k + 1, j, i - 1] + viscosity[k + 1, j, i])
-                        below = factor * nu / ((height[k] - height[k + 1]) * dz_x[k, j, i])
-                        damping = 0.0
-            pivot = 1.0 + damping + above + below - above * ratio
-            ratio = below / pivot
-            before = (u[k, j, i] + above * before) / pivot
-            passed[k, j, i] = ratio
-            u[k, j, i] = before
-        for step in range(1, nz):
-            k = nz - 1 - step
-            u[k, j, i] += passed[k, j, i] * u[k + 1, j, i]
+            above, below = exchanges(viscosity, 0, 1, dz_x, height, factor, k, j, i)
+            damping = bottom_damping(drag, dz_x, stretch_x, dt, k, j, i)
+            before, ratio = eliminate(u, passed, 1.0 + damping, above, below, k, j, i, before, ratio)
+        substitute(u, passed, j, i)
 
 
 @cuda.jit
@@ -144,22 +154,7 @@ def diffuse_y(v, viscosity, drag, dz_y, height, stretch_y, dt, passed):
         factor = dt / stretch_y[j, i] ** 2
         before, ratio = 0.0, 0.0
         for k in range(nz):
-            above, below, damping = 0.0, 0.0, 0.0
-            if dz_y[k, j, i] > 0.0:
-                if k > 0:
-                    nu = 0.5 * (viscosity[k, j - 1, i] + viscosity[k, j, i])
-                    above = factor * nu / ((height[k - 1] - height[k]) * dz_y[k, j, i])
-                damping = dt * drag[j, i] / (dz_y[k, j, i] * stretch_y[j, i])
-                if k < nz - 1:
-                    if dz_y[k + 1, j, i] > 0.0:
-                        nu = 0.5 * (viscosity[k + 1, j - 1, i] + viscosity[k + 1, j, i])
-                        below = factor * nu / ((height[k] - height[k + 1]) * dz_y[k, j, i])
-                        damping = 0.0
-            pivot = 1.0 + damping + above + below - above * ratio
-            ratio = below / pivot
-            before = (v[k, j, i] + above * before) / pivot
-            passed[k, j, i] = ratio
-            v[k, j, i] = before
-        for step in range(1, nz):
-            k = nz - 1 - step
-            v[k, j, i] += passed[k, j, i] * v[k + 1, j, i]
+            above, below = exchanges(viscosity, 1, 0, dz_y, height, factor, k, j, i)
+            damping = bottom_damping(drag, dz_y, stretch_y, dt, k, j, i)
+            before, ratio = eliminate(v, passed, 1.0 + damping, above, below, k, j, i, before, ratio)
+        substitute(v, passed, j, i)

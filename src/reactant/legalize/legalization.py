@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from reactant.ir import context, cusolver, gpu_scans, modules
 from reactant.legalize import (
     as_written,
+    computed_apart,
     computed_once,
     denormal_constants,
     denormal_functions,
@@ -24,6 +25,7 @@ from reactant.legalize import (
     pairwise_sums,
     reshaped_updates,
     rounded_products,
+    shared_scatters,
     single_rounding,
     special_functions,
 )
@@ -37,7 +39,8 @@ class Workaround:
     """A change of modules against a defect of XLA. names: one of them is in the bytecode of what it may change.
     programs: whose it is for. cpu: for programs on CPUs alone. defect, seen: what XLA does, and in which jaxlib.
     reproduction: a function of `tests/legalize/test_defects.py`, which shows the defect on plain XLA and fails where it
-    is mended, or a script of `findings/`; "" where no small program shows it."""
+    is mended, or a script of `findings/`; "" where no small program shows it. shortest: bytes that the bytecode of what
+    it may change has at least."""
 
     name: str
     apply: Callable[[ir.Module], ir.Module]
@@ -47,10 +50,12 @@ class Workaround:
     cpu: bool = False
     seen: str = "0.10.2"
     reproduction: str = "tests/legalize/test_defects.py"
+    shortest: int = 0
 
     def concerns(self, content: bytes, as_jax: bool) -> bool:
         """Whether it may change a module of this bytecode."""
-        return self.programs in (EVERY, JAX if as_jax else NUMPY) and any(name in content for name in self.names)
+        return len(content) >= self.shortest and self.programs in (EVERY, JAX if as_jax else NUMPY) \
+            and any(name in content for name in self.names)
 
     def __call__(self, module: ir.Module) -> None:
         """As a pass of a pipeline: change the module in place."""
@@ -92,13 +97,20 @@ WORKAROUNDS = (
                "The greatest and the least of some thousand numbers pass over NaN.", cpu=True),
     Workaround("denormal_functions", denormal_functions.kept, denormal_functions.CONCERNED, EVERY,
                "exp is 0 where the result is denormal; log and arcsin do not know denormals.", cpu=True),
+    Workaround("shared_scatters", shared_scatters.kept, shared_scatters.CONCERNED, EVERY,
+               "A scatter of several arrays, two of which are equal, gives the first one's result twice.", cpu=True),
+    Workaround("computed_apart", computed_apart.kept, computed_apart.CONCERNED, EVERY,
+               "In programs of thousands of operations, stencils of stencils are computed again at each place that "
+               "reads them, and compiled for minutes.", cpu=True, reproduction="", shortest=computed_apart.SHORTEST),
 )
-"""In the order in which they are applied: `rounded_products` is after those that make products."""
+"""In the order in which they are applied: `rounded_products` is after those that make products, `computed_apart` the
+last."""
 BY_NAME = {each.name: each for each in WORKAROUNDS}
 STEPS = tuple(each for each in WORKAROUNDS if not each.cpu)
-CPU_STEPS = (BY_NAME["nan_extremes"],)
-CPU_STEPS_WITH_DENORMALS = (*CPU_STEPS, BY_NAME["denormal_functions"])
-SPREAD_STEPS = (dataclasses.replace(BY_NAME["nan_extremes"], apply=nan_extremes.over_devices),)
+CPU_STEPS = (BY_NAME["nan_extremes"], BY_NAME["shared_scatters"], BY_NAME["computed_apart"])
+CPU_STEPS_WITH_DENORMALS = (*CPU_STEPS[:-1], BY_NAME["denormal_functions"], CPU_STEPS[-1])
+SPREAD_STEPS = (dataclasses.replace(BY_NAME["nan_extremes"], apply=nan_extremes.over_devices),
+                BY_NAME["shared_scatters"])
 FOR_NUMPY, FOR_JAX = (tuple(each for each in WORKAROUNDS if each.programs in (EVERY, whose)) for whose in (NUMPY, JAX))
 """The pipelines "xla" and "xla_of_jax"."""
 

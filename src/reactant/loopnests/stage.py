@@ -173,6 +173,7 @@ class Stage:
 
     def _written(self, group: Group) -> Call | None:
         try:
+            self.budget.begin(sum(1 + modules.size(op) for op in group.ops))
             with self.budget.writing():
                 call = Call(group.ops, f"region{self.number}")
             self.budget.take(self.budget.written * WRITTEN + call.function.seconds)

@@ -60,3 +60,11 @@ def test_the_clock_is_the_last_resort(monkeypatch):
         time.sleep(0.05)
         for _ in range(budget.BETWEEN):
             budget.count()
+
+
+def test_what_is_very_long_is_not_begun():
+    some = Budget(8.0, spent=1.0)
+    some.begin(budget.MANY - 1)
+    some.begin(int(6.9 / budget.COMPILED))
+    with pytest.raises(TooLong, match="^20 s or more"):
+        some.begin(int(19.0 / budget.COMPILED))

@@ -15,6 +15,9 @@ from reactant.support.records import dataclass
 
 WRITTEN = 1e-4
 """Seconds that an operation takes to be written, those included that are written on trial (one core, 2.5 GHz)."""
+COMPILED = 1e-3
+"""Seconds that an operation takes to be compiled at least, as part of `MANY` (an ocean model's 6,400: 76 s)."""
+MANY = 4000
 LATE, BETWEEN = 4, 1000
 """How many times the whole budget the clock grants, and operations between two looks at it."""
 
@@ -39,6 +42,11 @@ class Budget:
         if self.spent + seconds > self.seconds:
             raise TooLong(f"{self.spent + seconds:.0f} s or more")
         self.spent += seconds
+
+    def begin(self, operations: int) -> None:
+        """Before so many are written. Raises `TooLong` where that cannot be done in what is left."""
+        if operations >= MANY and self.spent + operations * COMPILED > self.seconds:
+            raise TooLong(f"{self.spent + operations * COMPILED:.0f} s or more")
 
     def count(self) -> None:
         """An operation has been written."""
