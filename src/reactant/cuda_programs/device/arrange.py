@@ -270,8 +270,9 @@ class Arranger:
         self.group = self.note("distinct !{}")
         arrays = [size for _, size in memory.arrays]
         notes = self.group, lambda: self.loop(True), self.plain()
-        group = RowVectors(made, cut, {}, [], GROUP, notes, self.layout)
-        agreement, limits = self.inside(other[1], cut, shared, GROUP, notes, arrays, [], RowVectors)
+        size = self.version.lanes or GROUP
+        group = RowVectors(made, cut, {}, [], size, notes, self.layout)
+        agreement, limits = self.inside(other[1], cut, shared, size, notes, arrays, [], RowVectors)
         text = group.group(arrays, "noinline cold optsize " if agreement else "")
         group.limits |= limits
         thread, _ = self.body(other[0], shared, wide=True, how="noinline cold optsize")
