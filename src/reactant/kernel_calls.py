@@ -9,11 +9,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from reactant import kernel_tuning
 from reactant.api import jit
 from reactant.calling.jitted import Jitted
 from reactant.errors import ReactantError, in_one_line
 from reactant.kernels.form.interpret import OutOfBounds
-from reactant.kernels.launch import dispatch, launch
+from reactant.kernels.launch import dispatch, inspection, launch
 from reactant.kernels.launch.building import WayIn
 from reactant.kernels.launch.changing import CHANGING, Changing
 from reactant.kernels.launch.described import Described
@@ -23,7 +24,7 @@ from reactant.kernels.launch.memory import StructChanged
 from reactant.kernels.ways_in import c, cuda, llvm, numba_cuda
 
 
-def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
+def kernel(k: Any, *, lower: str = "auto", check: bool = False, tune: bool = False) -> Launchable:
     """A kernel to launch on arrays: `reactant.kernel(k)[grid, block](*arrays)`, in place.
 
     Each launch is compiled, as a tensor program or as native code. Integers among the arguments are constants of the
@@ -36,6 +37,10 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
             the kernel itself), "auto" (the better).
         check: report accesses outside arrays, failing assertions and exceptions, with the kernel's line, where
             behaviour would be undefined else.
+        tune: measure the first launch with arguments of some types and sizes in several ways, on copies of them: as a
+            tensor program and as native code, by threads that do the work of several threads or blocks. The fastest
+            with the same results is taken, and remembered in the compile cache. Inside compiled functions launches are
+            what they are without it.
 
     Returns:
         An object to index with a grid and a block (ints, or tuples of up to three), and to call with NumPy or device
@@ -43,6 +48,7 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
 
     Raises:
         TypeError: for anything that is no kernel.
+        ValueError: for `tune` with what leaves nothing to choose.
         LaunchError: at the launch, for grids and blocks that no GPU takes.
         KernelArgumentError: at the launch, for arguments that do not fit.
         UnsupportedError: at the launch, for what cannot be compiled.
@@ -60,15 +66,17 @@ def kernel(k: Any, *, lower: str = "auto", check: bool = False) -> Launchable:
         array([0., 2., 4., 6., 8.])
     """
     if isinstance(k, Launchable):
-        return Launchable(k.way_in, lower, check)
+        return Launchable(k.way_in, lower, check, tune)
     if numba_cuda.is_dispatcher(k):
-        return Launchable(numba_cuda.kernel_of(k), lower, check)
+        return Launchable(numba_cuda.kernel_of(k), lower, check, tune)
     raise TypeError(f"reactant.kernel takes a numba.cuda kernel or one that was loaded, not {type(k).__name__}.")
 
 
 # ---- one launch as a compiled function -------------------------------------------------------------------------
 
 _compiled: dict[tuple, Jitted] = {}
+_chosen: dict[tuple, Launch] = {}
+"""How tuned launches are run."""
 _changed: dict[tuple, frozenset[int]] = {}
 """The structs that launches write into, as far as that is known, by the types of the arguments."""
 
@@ -81,11 +89,26 @@ def run(way_in: WayIn, how: Launch, arguments: tuple) -> Any:
         changed = _changed.get(kinds, frozenset())
         try:
             described = Described(arguments, changed, way_in.pointer_tables)
-            result = _run(way_in, how, described)
+            result = _tuned(way_in, how, described, arguments) if how.tune else _run(way_in, how, described)
             described.give_back(way_in.name)
             return result
         except StructChanged as found:
             _changed[kinds] = changed | found.places
+
+
+def _tuned(way_in: WayIn, how: Launch, described: Described, arguments: tuple) -> Any:
+    """A launch in the way that is the fastest for such arguments."""
+    if described.is_spread():
+        return _run(way_in, dataclasses.replace(how, tune=False), described)
+    key = (way_in, how, described.arguments, _types(described))
+    numbers = tuple(described.numbers)
+
+    def run(other: Launch, roots: tuple) -> Any:
+        return _compiled_for(way_in, other, described)(roots, numbers)
+    if key not in _chosen:
+        record = inspection.record_of(way_in, dataclasses.replace(how, tune=False), arguments)
+        _chosen[key] = kernel_tuning.chosen(how, record, described.roots, run)
+    return run(_chosen[key], tuple(described.roots))
 
 
 def _run(way_in: WayIn, how: Launch, described: Described) -> Any:

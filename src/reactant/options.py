@@ -57,6 +57,7 @@ class CompileOptions:
         floats: floats of the program that become sums of several others inside of it, a dict by name: of "float64"
             "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2". Arguments and results keep
             their dtypes.
+        improvements: other forms of expressions, which `reactant.improve` has found for a program.
         cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
 
     Example:
@@ -85,6 +86,7 @@ class CompileOptions:
     mesh: Any = None
     shard: str | None = None
     floats: tuple[tuple[str, str], ...] | None = None
+    improvements: Any = None
     cache: bool = True
 
     def __post_init__(self) -> None:
@@ -128,8 +130,9 @@ class CompileOptions:
             if target not in LIMBS[source]:
                 raise ValueError(f"CompileOptions: floats={{{source!r}: {target!r}}}: there are "
                                  f"{', '.join(LIMBS[source])}.")
-        if self.floats and self.optimize is not True:
-            raise ValueError("CompileOptions: floats is a part of the default pipeline: leave optimize=True.")
+        for name in ("floats", "improvements"):
+            if getattr(self, name) and self.optimize is not True:
+                raise ValueError(f"CompileOptions: {name} is a part of the default pipeline: leave optimize=True.")
 
     def limbs(self, source: str) -> tuple[Any, int]:
         """The dtype of the limbs that a float of the program becomes, and how many."""
@@ -137,8 +140,14 @@ class CompileOptions:
         return np.dtype(getattr(ml_dtypes, name, name)), count
 
     def after_limbs(self) -> CompileOptions:
-        """What may be done to the program once floats have become limbs: nothing that changes a rounding."""
-        return self if self.floats is None else replace(self, allow=(), finite=False)
+        """What may be done to the program once floats have become limbs, or expressions have been given their forms:
+        nothing that changes a rounding."""
+        return self if self.floats is None and self.improvements is None else replace(self, allow=(), finite=False)
+
+    @property
+    def limbs_inside(self) -> bool:
+        """Whether something in the program is computed in sums of limbs."""
+        return self.floats is not None or self.improvements is not None and self.improvements.needs_limbs
 
     @property
     def contract(self) -> bool:

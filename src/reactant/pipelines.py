@@ -90,6 +90,11 @@ class Keep:
 
 
 @dataclass(frozen=True)
+class Improvements:
+    """Give expressions the forms that `reactant.improve` has found; from then on rewrites are exact."""
+
+
+@dataclass(frozen=True)
 class WideFloats:
     """Put sums of limbs in the place of the floats that the options name; from then on rewrites are exact."""
 
@@ -146,7 +151,7 @@ PIPELINES: dict[str, tuple[Any, ...]] = {
     "target": (TARGET, *LAST),
     "native": (NATIVE,),
     "differentiated": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,))),
-    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), WideFloats(), Keep(), TARGET, *LAST),
+    "default": ("inline", SIMPLIFY, Differentiate((SIMPLIFY,)), Improvements(), WideFloats(), Keep(), TARGET, *LAST),
     # What XLA gets in place of the module; programs that are run have it anyway.
     "xla": legalization.FOR_NUMPY,
     "xla_of_jax": legalization.FOR_JAX,
@@ -173,7 +178,7 @@ def resolve(passes: Any) -> tuple[Any, ...]:
             raise UnknownPass(f"No pipeline, family, rule or pass is called '{passes}'.",
                               hint=f"Pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
-    if isinstance(passes, (Fixpoint, Mlir, Differentiate, WideFloats, Keep, Function, Rule)) or callable(passes):
+    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Improvements, WideFloats, Keep, Function, Rule)) or callable(passes):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))
@@ -225,7 +230,7 @@ def pass_name(each: Any) -> str:
         return "simplify" if each is SIMPLIFY else "+".join(each.families)
     if isinstance(each, Mlir):
         return each.pipeline
-    if isinstance(each, (Differentiate, WideFloats, Keep)):
+    if isinstance(each, (Differentiate, Improvements, WideFloats, Keep)):
         return type(each).__name__.lower()
     if isinstance(each, Function):
         return each.function.__name__
@@ -260,6 +265,9 @@ def _run_pass(state: _State, each: Any) -> None:
     if isinstance(each, Keep):
         report.kept = modules.bytecode(module) if state.options.native != "never" else None
         report.settled = state.settled
+    elif isinstance(each, Improvements):
+        if state.options.improvements is not None:
+            _improve(state)
     elif isinstance(each, WideFloats):
         if state.options.floats:
             _widen(state)
@@ -285,6 +293,13 @@ def _widen(state: _State) -> None:
     from reactant.precision import wide_floats  # loads the rules
     state.changed()
     wide_floats.convert(state.module, state.options)
+    state.options = state.options.after_limbs()
+
+
+def _improve(state: _State) -> None:
+    from reactant.precision.improvement import recipe  # loads the rules of limbs
+    state.changed()
+    recipe.apply(state.module, state.options.improvements, state.options)
     state.options = state.options.after_limbs()
 
 

@@ -34,6 +34,11 @@ def test_what_nvcc_includes_by_itself_is_there(ran):
     assert ran("implicit.cu", given=["a"], status=3) == "7 2147483647 42 4 ok\n"
 
 
+@pytest.mark.parametrize("types", ["SOME", *(pytest.param(t, marks=pytest.mark.slow) for t in ("HALVES", "INTEGERS"))])
+def test_products_of_small_matrices_by_warps(ran, types):
+    assert ran("matrix_products.cu", f"-D{types}") == ""
+
+
 def test_kernels_print(ran):
     said = ran("printing.cu").splitlines()
     assert sorted(said) == sorted(

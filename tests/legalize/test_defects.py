@@ -9,6 +9,7 @@ import jaxlib
 import numpy as np
 import pytest
 from jax import lax
+from jaxlib import xla_client
 
 from reactant.legalize import legalization
 
@@ -96,6 +97,28 @@ def nan_extremes():
 def denormal_functions():
     """exp of what is denormal."""
     return by_xla(jnp.exp, F64(-720)) == 0
+
+
+def shared_scatters():
+    """Two sums that begin with the same zeros."""
+    text = """
+    module { func.func public @main(%i: tensor<70x1xi32>, %u: tensor<70xf32>) -> (tensor<7xf32>, tensor<7xf32>) {
+      %zeros = stablehlo.constant dense<0.0> : tensor<7xf32>
+      %v = stablehlo.add %u, %u : tensor<70xf32>
+      %sums:2 = "stablehlo.scatter"(%zeros, %zeros, %i, %u, %v) <{scatter_dimension_numbers = #stablehlo.scatter<
+          inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+        ^bb0(%a: tensor<f32>, %b: tensor<f32>, %x: tensor<f32>, %y: tensor<f32>):
+          %s = stablehlo.add %a, %x : tensor<f32>
+          %t = stablehlo.add %b, %y : tensor<f32>
+          stablehlo.return %s, %t : tensor<f32>, tensor<f32>
+      }) : (tensor<7xf32>, tensor<7xf32>, tensor<70x1xi32>, tensor<70xf32>, tensor<70xf32>)
+          -> (tensor<7xf32>, tensor<7xf32>)
+      return %sums#0, %sums#1 : tensor<7xf32>, tensor<7xf32> } }"""
+    device = jax.local_devices(backend="cpu")[0]
+    made = device.client.compile_and_load(text, xla_client.DeviceList((device,)), xla_client.CompileOptions())
+    given = [jax.device_put(x, device) for x in ((np.arange(70, dtype=np.int32) % 7)[:, None], np.ones(70, F32))]
+    first, second = (np.asarray(x[0]) for x in made.execute_sharded(given).disassemble_into_single_device_arrays())
+    return not np.array_equal(second, 2 * first)
 
 
 NOT_SHOWN = {"computed_once", "computed_apart"}

@@ -79,3 +79,49 @@ def worst_bits(found: Sequence[np.ndarray], arguments: Sequence[Sequence[np.ndar
             if error:
                 worst = min(worst, float(-mpmath.log(error / abs(wanted), 2)) if wanted else 0.0)
     return worst
+
+
+def on_matrices(function: Callable[..., Sequence[Any]], matrices: Sequence[np.ndarray], dtype: Any, count: int
+                ) -> list[mpmath.matrix]:
+    """What a function of matrices of wide numbers, (1, m, n), gives for these: real results, exactly, as matrices."""
+    with building():
+        module = ir.Module.create()
+        given = [_split(matrix, dtype, count) for matrix in matrices]
+        types = [tensor_type((1, *matrix.shape), np.dtype(dtype)) for matrix in matrices for _ in range(count)]
+        with ir.InsertionPoint(module.body), ir.Location.unknown():
+            made = func.FuncOp("main", ir.FunctionType.get(types, []))
+            block = made.add_entry_block()
+            with ir.InsertionPoint(block):
+                found = function(*[Wide(block.arguments[k * count:(k + 1) * count]) for k in range(len(matrices))])
+                limbs = [limb for each in found for limb in each.first(count).limbs]
+                func.ReturnOp(limbs)
+            made.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [v.type for v in limbs]))
+    executable = Executable(module, name="limbs", contract=True)
+    results = [np.asarray(limb) for limb in executable([limb[None] for limbs in given for limb in limbs])]
+    return [_exact_matrix([r.reshape(r.shape[-2:]) for r in results[k:k + count]])
+            for k in range(0, len(results), count)]
+
+
+def _split(matrix: np.ndarray, dtype: Any, count: int) -> list[np.ndarray]:
+    limbs, rest = [], np.asarray(matrix, np.float64)
+    for _ in range(count):
+        limbs.append(rest.astype(dtype))
+        rest = rest - limbs[-1].astype(np.float64)
+    return limbs
+
+
+def _exact_matrix(limbs: Sequence[np.ndarray]) -> mpmath.matrix:
+    m, n = limbs[0].shape
+    with mpmath.workprec(400):
+        found = mpmath.matrix(m, n)
+        for i in range(m):
+            for j in range(n):
+                found[i, j] = sum((mpmath.mpf(float(limb[i, j])) for limb in limbs), mpmath.mpf(0))
+    return found
+
+
+def bits_of_residual(found: mpmath.matrix, wanted: mpmath.matrix) -> float:
+    """Bits of the difference of two matrices, relative to the greatest number of the second."""
+    with mpmath.workprec(400):
+        error = max(abs(x) for x in found - wanted)
+        return float(mpmath.log(max(abs(x) for x in wanted) / error, 2)) if error else math.inf

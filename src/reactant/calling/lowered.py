@@ -198,7 +198,7 @@ class Lowered:
         """Whether parts may become native code, where the program runs."""
         # what makes native code would write the many uses of each limb out one by one
         return platform == "cpu" and self.options.native != "never" and self.options.target in (None, "cpu") \
-            and self.options.floats is None
+            and not self.options.limbs_inside
 
     def _straight(self, module: ir.Module, read: tuple[int, ...] | None,
                   laid: tuple[Orders, Orders] = ({}, {})) -> Straight | None:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from reactant import __version__
 from reactant.cli import (
+    accuracy,
     cache,
     calibrate,
     compile,
@@ -26,12 +27,14 @@ from reactant.cli import (
     profile,
     raise_,
     run,
+    tune,
 )
 from reactant.cli.usage import UsageError
 from reactant.errors import ReactantError
 
 _COMMANDS = {module.__name__.rpartition(".")[2].rstrip("_"): module for module in (
-    calibrate, demo, opt, run, profile, doctor, patterns, errors, raise_, launch, info, cache, compile, nvcc)}
+    calibrate, demo, opt, run, profile, accuracy, doctor, patterns, errors, raise_, launch, info, cache, compile, nvcc,
+    tune)}
 
 
 def _parser() -> argparse.ArgumentParser:

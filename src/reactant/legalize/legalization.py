@@ -25,6 +25,7 @@ from reactant.legalize import (
     pairwise_sums,
     reshaped_updates,
     rounded_products,
+    shared_scatters,
     single_rounding,
     special_functions,
 )
@@ -96,6 +97,8 @@ WORKAROUNDS = (
                "The greatest and the least of some thousand numbers pass over NaN.", cpu=True),
     Workaround("denormal_functions", denormal_functions.kept, denormal_functions.CONCERNED, EVERY,
                "exp is 0 where the result is denormal; log and arcsin do not know denormals.", cpu=True),
+    Workaround("shared_scatters", shared_scatters.kept, shared_scatters.CONCERNED, EVERY,
+               "A scatter of several arrays, two of which are equal, gives the first one's result twice.", cpu=True),
     Workaround("computed_apart", computed_apart.kept, computed_apart.CONCERNED, EVERY,
                "In programs of thousands of operations, stencils of stencils are computed again at each place that "
                "reads them, and compiled for minutes.", cpu=True, reproduction="", shortest=computed_apart.SHORTEST),
@@ -104,9 +107,10 @@ WORKAROUNDS = (
 last."""
 BY_NAME = {each.name: each for each in WORKAROUNDS}
 STEPS = tuple(each for each in WORKAROUNDS if not each.cpu)
-CPU_STEPS = (BY_NAME["nan_extremes"], BY_NAME["computed_apart"])
-CPU_STEPS_WITH_DENORMALS = (CPU_STEPS[0], BY_NAME["denormal_functions"], CPU_STEPS[1])
-SPREAD_STEPS = (dataclasses.replace(BY_NAME["nan_extremes"], apply=nan_extremes.over_devices),)
+CPU_STEPS = (BY_NAME["nan_extremes"], BY_NAME["shared_scatters"], BY_NAME["computed_apart"])
+CPU_STEPS_WITH_DENORMALS = (*CPU_STEPS[:-1], BY_NAME["denormal_functions"], CPU_STEPS[-1])
+SPREAD_STEPS = (dataclasses.replace(BY_NAME["nan_extremes"], apply=nan_extremes.over_devices),
+                BY_NAME["shared_scatters"])
 FOR_NUMPY, FOR_JAX = (tuple(each for each in WORKAROUNDS if each.programs in (EVERY, whose)) for whose in (NUMPY, JAX))
 """The pipelines "xla" and "xla_of_jax"."""
 

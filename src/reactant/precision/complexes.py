@@ -1,7 +1,7 @@
 """Complex numbers of two wide ones each.
 
-Products and quotients are the plain formulas; parts that cancel are right relative to
-the size of the number. Functions go by those of the parts.
+Quotients are the plain formula: parts that cancel are right relative to the size of the number. Functions go by those
+of the parts.
 """
 from __future__ import annotations
 
@@ -9,33 +9,8 @@ from jaxlib.mlir import ir
 
 from reactant.ir import ops
 from reactant.precision import exponential, hyperbolic, rounding, trigonometric, wide
-from reactant.precision.values import WideComplex
+from reactant.precision.values import WideComplex, conjugate
 from reactant.precision.wide import Wide
-
-
-def add(x: WideComplex, y: WideComplex) -> WideComplex:
-    """x + y."""
-    return WideComplex(x.re + y.re, x.im + y.im)
-
-
-def subtract(x: WideComplex, y: WideComplex) -> WideComplex:
-    """x - y."""
-    return WideComplex(x.re - y.re, x.im - y.im)
-
-
-def multiply(x: WideComplex, y: WideComplex) -> WideComplex:
-    """x y."""
-    return WideComplex(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
-
-
-def conj(x: WideComplex) -> WideComplex:
-    """re - i im."""
-    return WideComplex(x.re, -x.im)
-
-
-def negate(x: WideComplex) -> WideComplex:
-    """-x."""
-    return WideComplex(-x.re, -x.im)
 
 
 def _exponent(x: WideComplex) -> ir.Value:
@@ -54,7 +29,7 @@ def divide(x: WideComplex, y: WideComplex) -> WideComplex:
     k = ops.negate(_exponent(y))
     near = _scaled(y, k)
     square = wide.square(near.re) + wide.square(near.im)
-    product = multiply(x, conj(near))
+    product = x * conjugate(near)
     found = WideComplex(product.re / square, product.im / square)
     return _scaled(found, k)
 
@@ -112,7 +87,7 @@ def power(x: WideComplex, y: WideComplex) -> WideComplex:
     """e^(y log x); 0 to a power of positive real part is 0, to the power 0 is 1."""
     zero = ops.and_(ops.compare(x.re.head, 0.0, "EQ"), ops.compare(x.im.head, 0.0, "EQ"))
     base = WideComplex(wide.choose(zero, x.re.of(1.0), x.re), x.im)
-    found = exp(multiply(y, log(base)))
+    found = exp(y * log(base))
     none = ops.and_(ops.compare(y.re.head, 0.0, "EQ"), ops.compare(y.im.head, 0.0, "EQ"))
     at_zero = wide.choose(none, x.re.of(1.0), wide.choose(ops.compare(y.re.head, 0.0, "GT"), x.re.of(0.0),
                                                           x.re.of(float("nan"))))

@@ -14,12 +14,37 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.precision import entries, exponential, trees, wide
 from reactant.precision.error_free import digits
+from reactant.precision.values import WideComplex
 from reactant.precision.wide import Wide
 
 BLOCK = 1024
 """Summands that are taken together: more would make slices thinner."""
 LITTLE = 1 << 14
 """Products up to which they are all formed."""
+
+
+def product(x: Wide | WideComplex, y: Wide | WideComplex) -> Wide | WideComplex:
+    """`matrix_product` of numbers that may be complex."""
+    if isinstance(x, Wide) and isinstance(y, Wide):
+        return matrix_product(x, y)
+    found = matrix_product(_parts(x, 1), _parts(y, 2))
+    (m, n), parts = (x.shape[1], y.shape[2]), []
+    for row, column in ((0, 0), (m, n), (0, n), (m, 0)):        # re re, im im, re im, im re
+        stop = (x.shape[0], row + m, column + n)
+        parts.append(found.each(lambda limb: ops.slice(limb, (0, row, column), stop))  # noqa: B023
+                     if row < found.shape[1] and column < found.shape[2] else None)
+    re, both, im, other = parts
+    assert re is not None
+    return WideComplex(re - both if both is not None else re,
+                       im + other if im is not None and other is not None else im or other or re.of(0.0))
+
+
+def _parts(x: Wide | WideComplex, dimension: int) -> Wide:
+    """The imaginary part beside the real one: one product makes all products of parts."""
+    if isinstance(x, Wide):
+        return x
+    others = iter(x.im.limbs)
+    return x.re.each(lambda limb: ops.concatenate([limb, next(others)], dimension))
 
 
 def matrix_product(a: Wide, b: Wide) -> Wide:
@@ -41,7 +66,7 @@ def _all_products(a: Wide, b: Wide) -> Wide:
     shape = (k, batch, m, n)
     left = a.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 2, 0)))
     right = b.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 0, 3)))
-    return trees.total(left * right)
+    return trees.total(trees.computed_once(left * right))
 
 
 def _in_blocks(a: Wide, b: Wide) -> Wide:

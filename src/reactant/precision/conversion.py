@@ -29,7 +29,7 @@ Complexes = {np.dtype(np.float64): np.dtype(np.complex128), np.dtype(np.float32)
 Rule: TypeAlias = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 """By the names of operations: what is called with the conversion, the operation and its converted operands, and gives
-its results, one or a sequence."""
+its results, one or a sequence; None leaves the operation as it is."""
 
 
 def declare(*names: str) -> Callable[[Rule], Rule]:
@@ -180,12 +180,15 @@ class Conversion:
         if rule is None:
             raise self.refusal(op, f"'{op.name}' has no form for them")
         found = rule(self, op, *operands)
+        if found is None:
+            self._leave(op, operands)
+            return
         results = list(found) if isinstance(found, (list, tuple)) else [found]
         if op.name in ops.ELEMENTWISE:
-            results = [self._cut(op, operands, each) for each in results]
+            results = [self.cut(op, operands, each) for each in results]
         self.values.update(zip(op.results, results, strict=True))
 
-    def _cut(self, op: ir.Operation, operands: Sequence[Value], found: Value) -> Value:
+    def cut(self, op: ir.Operation, operands: Sequence[Value], found: Value) -> Value:
         """A result, behind a barrier where much has been computed since the last one: XLA makes one kernel for each
         limb of a result, which computes all that is before it again, and again for each use of it."""
         if isinstance(found, ir.Value) or not found.shape:

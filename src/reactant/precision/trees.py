@@ -2,17 +2,14 @@
 processors work on many elements at once."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import TypeVar
 
 from reactant.ir import ops
-from reactant.precision import wide
-from reactant.precision.values import WideComplex
-from reactant.precision.wide import Wide
+from reactant.precision.values import Number
 
 BRANCHES = 8
 """Elements that are taken together in one pass over memory."""
-Number = TypeVar("Number", Wide, WideComplex)
 
 
 def reduced(x: Number, combine: Callable[[Number, Number], Number]) -> Number:
@@ -26,16 +23,16 @@ def reduced(x: Number, combine: Callable[[Number, Number], Number]) -> Number:
         while len(parts) > 1:
             parts = [combine(*parts[k:k + 2]) if k + 1 < len(parts) else parts[k] for k in range(0, len(parts), 2)]
         left = _part(x, ways * block, count) if over else None
-        x = _computed_once(parts[0])
+        x = computed_once(parts[0])
         if left is not None:
             x = _joined(x, left)
         count = block + over
     return x.each(lambda limb: ops.reshape(limb, rest))
 
 
-def total(x: Wide) -> Wide:
+def total(x: Number) -> Number:
     """The sum over the first dimension."""
-    return reduced(x, wide.add)
+    return reduced(x, operator.add)
 
 
 def _part(x: Number, start: int, stop: int) -> Number:
@@ -43,7 +40,7 @@ def _part(x: Number, start: int, stop: int) -> Number:
     return x.each(lambda limb: ops.slice(limb, (start, *[0] * len(rest)), (stop, *rest)))
 
 
-def _computed_once(x: Number) -> Number:
+def computed_once(x: Number) -> Number:
     """Behind a barrier: what reads several limbs would compute all of it for each of them."""
     limbs = iter(ops.optimization_barrier(*x.limbs))
     return x.each(lambda limb: next(limbs))

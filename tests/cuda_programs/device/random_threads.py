@@ -121,6 +121,12 @@ __global__ void NAME(TAKEN) {
     NAME_body(blockIdx.x * T + t, t, threadIdx.y, blockIdx.x, T, GIVEN);
 }
 """
+ROW = """    const int T = blockDim.x * blockDim.y;
+    const int g = (blockIdx.x * blockDim.x + threadIdx.x) * blockDim.y + threadIdx.y;
+    NAME_body(g, g % T, g % T / blockDim.x, g / T, T, GIVEN);
+}
+"""
+"""The end of kernels whose blocks can be taken for one: they read numbers of threads in rows of the grid only."""
 MAIN = """
 typedef void Kernel(TAKEN);
 typedef void Body(int, int, int, int, int, TAKEN);
@@ -166,9 +172,10 @@ int main() {
 """
 
 
-def program(seed, count):
+def program(seed, count, rows=False):
     """The source of a program of so many random kernels that compares each with its reference."""
     rng = random.Random(seed)
     names = [f"k{number}" for number in range(count)]
-    made = [HEAD, *(KERNEL.replace("BODY", Threads(rng).text).replace("NAME", name) for name in names)]
+    kernel = KERNEL[:KERNEL.index("    const int T")] + ROW if rows else KERNEL
+    made = [HEAD, *(kernel.replace("BODY", Threads(rng).text).replace("NAME", name) for name in names)]
     return "".join([*made, MAIN.replace("ROWS", ", ".join(f'{{"{n}", {n}, {n}_body}}' for n in names))])

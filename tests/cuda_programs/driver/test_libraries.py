@@ -113,3 +113,12 @@ def test_build_systems_find_them_where_the_runtime_is():
     folder = library.home(tools) / "lib64"
     libraries.all_in(tools, folder)
     assert all((folder / f"lib{name}.a").resolve().exists() for name in libraries.NAMES)
+
+
+@pytest.mark.parametrize(("file", "all_of_them"), [("__cmake_determine_cuda", True), ("CMakeCUDACompilerId.cu", True),
+                                                   ("app.cu", False)])
+def test_only_cmake_is_shown_every_library(monkeypatch, file, all_of_them):
+    shown = []
+    monkeypatch.setattr(libraries, "all_in", lambda tools, folder: shown.append(folder))
+    assert command.main(["--dryrun", "-v", file]) == 0
+    assert bool(shown) == all_of_them

@@ -8,7 +8,7 @@
 namespace cg = cooperative_groups;
 #define CHECK(x) do { cudaError_t e = (x); if (e != cudaSuccess) printf("%s:%d %s\n", __FILE__, __LINE__, cudaGetErrorString(e)); } while (0)
 static int bad; static void expect(const char *what, double a, double b) { if (!(fabs(a - b) <= 1e-5 * (1 + fabs(b)))) { printf("%s: %g, expected %g\n", what, a, b); ++bad; } }
-__constant__ float coef[4]; __device__ int counter = 5; __managed__ int shared_count = 3; __device__ float table[8];
+__constant__ float coef[4]; __device__ int counter = 5; static __device__ __managed__ int shared_count = 3; __device__ float table[8];
 struct Shape { __device__ virtual float area() const { return 0; } __device__ virtual ~Shape() {} };
 struct Square : Shape { float s; __device__ Square(float s) : s(s) {} __device__ float area() const override { return s * s; } };
 struct Disc : Shape { float r; __device__ Disc(float r) : r(r) {} __device__ float area() const override { return 3 * r * r; } };

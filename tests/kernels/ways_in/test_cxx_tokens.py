@@ -1,7 +1,14 @@
 """Tokens of C++, on text that is easily misread."""
 import pytest
 
-from reactant.kernels.ways_in.cxx_tokens import after_angles, launches, partners, tokens, with_launches_joined
+from reactant.kernels.ways_in.cxx_tokens import (
+    after_angles,
+    launches,
+    partners,
+    tokens,
+    with_launches_joined,
+    with_managed_alone,
+)
 
 NASTY = {
     'a // b "c\nd': ["a", "d"],
@@ -63,3 +70,18 @@ def test_launches_joined(text):
 def test_launches():
     found = list(tokens("k<float><<<1, 2>>>(x); a << 3;"))
     assert [(found[a].start, found[b].start) for a, b in launches(found, partners(found))] == [(8, 15)]
+
+
+MANAGED = {
+    "__device__ __managed__ int n;": "           __managed__ int n;",
+    "static __managed__ __device__ float x[2];": "       __managed__            float x[2];",
+    "#define BOTH __device__ __managed__\nBOTH int n; __device__ int m;":
+        "#define BOTH            __managed__\nBOTH int n; __device__ int m;",
+    "__device__ int m; // __device__ __managed__": None,
+    "template <int N> __device__ int f(); __managed__ int n;": None,
+}
+
+
+@pytest.mark.parametrize("text", MANAGED)
+def test_managed_alone(text):
+    assert with_managed_alone(text) == (MANAGED[text] or text)

@@ -5,40 +5,49 @@ import copy
 import os
 import re
 import sys
-from collections.abc import Callable
+import zlib
+from collections.abc import Sequence
 from dataclasses import field
+from typing import TypeVar
 
 from reactant.cuda_programs.device import (
     affine,
     blocks,
+    coarse_kernels,
     current,
     cuts,
     launches,
     library,
     mathematics,
     narrow,
-    stepped,
+    rows,
     tables,
     together,
     volatile,
 )
-from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
+from reactant.cuda_programs.device.blocks import marked
+from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
 from reactant.cuda_programs.device.interior import interior
+from reactant.cuda_programs.device.kept import GROUP, WARP
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
 from reactant.cuda_programs.device.retarget import Retargeted, Variable
+from reactant.cuda_programs.device.rounds import Rounds
 from reactant.cuda_programs.device.spread import NotVectorizable
+from reactant.cuda_programs.device.stepped import Alone
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.uniformity import uniformity
 from reactant.cuda_programs.device.vectors import Vectors
+from reactant.cuda_programs.device.versions import OWN, Factors, NotAnother, Version
 from reactant.errors import UnsupportedError
 from reactant.native import engine
 from reactant.support.records import dataclass
 
+Written = TypeVar("Written", bound=Vectors)
 _DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
 
 
@@ -86,7 +95,9 @@ def shared_of(made: Kernel, variables: dict[str, Variable], layout: Layout) -> S
 class Arranger:
     """Collects the pieces of one module."""
 
-    def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0) -> None:
+    def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0,
+                 versions: Sequence[Version] = ()) -> None:
+        self.versions, self.version = () if checks else versions, OWN
         self.module, self.source, self.identity, self.checks = module, source, identity, checks
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
@@ -104,8 +115,25 @@ class Arranger:
         return name
 
     def kernel(self, name: str) -> None:
-        """Arrange one."""
+        """Arrange one, in all versions that can be made of it."""
         text = self.module.functions.pop(name)
+        self.version = OWN
+        self.arrange(name, text)
+        for version in self.versions:
+            self.version = version
+            own = f"{name}.{version.label}"
+            before = self._before()
+            try:
+                self.arrange(own, text.replace(f"@{quoted(name)}(", f"@{quoted(own)}(", 1))
+            except (NotAnother, NotVectorizable) as reason:
+                self._back(before, own, reason)
+
+    def arrange(self, name: str, text: str) -> None:
+        """One version of a kernel; `name`: what its functions are called after."""
+        rows = False
+        if self.version.factors != Factors():
+            text, rows = coarse_kernels.coarsened(text, self.version.factors, self.source.shared, self.layout)
+        self.rows_of_warps = rows
         made = kernel(text)
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
@@ -117,44 +145,55 @@ class Arranger:
             return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
         self.copied(made)
-        if self.vectors(made, shared, alone):
+        if self.version.how in ("", "vectors") and self.vectors(made, shared, alone):
             return None
-        original = copy.deepcopy(made)
-        cut = cuts.pieces(made)
-        if alone is not None:
-            if cut.cuts:
-                return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
-            wide = copy.deepcopy(alone)
-            body, limits = self.body(alone, shared)
-            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {self.loop()}",
-                                                (f"{name}.wide", limits)))
-            if limits:
-                body, _ = self.body(wide, shared, wide=True)
-                self.made.append(blocks.independent(wide, body, shared.setup, "", None))
-            self.entry(made, shared)
-            return None
-        if meets_in_grid(cut):
-            return self.together(made, shared, cut)
-        return self.stepped(made, shared, cut, None, original, Group)
+        if self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
+            raise NotAnother(self.version.label)
+        if alone is None:
+            return self.together(made, shared, cuts.pieces(made))
+        wide = copy.deepcopy(alone)
+        body, limits = self.body(alone, shared)
+        note = self.loop() if self.version.vectorized else self.plain()
+        self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {note}",
+                                            (f"{name}.wide", limits)))
+        if limits:
+            body, _ = self.body(wide, shared, wide=True)
+            self.made.append(blocks.independent(wide, body, shared.setup, "", None))
+        self.entry(made, shared)
+        return None
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
-        before = len(self.made), len(self.notes), self.next_note, self.current
+        before = self._before()
         try:
-            if alone is None and not os.environ.get("REACTANT_CUDA_VECTORS"):
-                raise NotVectorizable("threads that meet: random kernel k1 of seed 2 does not end")
-            original, made, alone = copy.deepcopy(made), copy.deepcopy(made), copy.deepcopy(alone)
-            cut = cuts.pieces(made, hide=False)
+            if alone is None and self.version.lanes > GROUP:
+                raise NotAnother("rows of blocks whose threads meet would have to be as long")
+            made, alone = copy.deepcopy(made), copy.deepcopy(alone)
+            side = None if alone is None or shared.addresses else rows.side_by_side(made.function)
+            if alone is not None and side is not None:
+                rows.side_by_side(alone.function)
+            original = copy.deepcopy(made)
+            cut = cuts.pieces(made)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
-            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
+            if alone is not None and side is not None and not any(c.meeting for c in cut.cuts):
+                self.rows(made, shared, cut, (alone, original), side)
+                return True
+            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original)
         except NotVectorizable as reason:
-            if os.environ.get("REACTANT_CUDA_EXPLAIN"):
-                print(f"{made.name}: {reason}", file=sys.stderr)
-            del self.made[before[0]:], self.notes[before[1]:]
-            self.next_note, self.current = before[2:]
+            self._back(before, made.name, reason)
             return False
         return True
+
+    def _before(self) -> tuple[int, int, int, bool]:
+        return len(self.made), len(self.notes), self.next_note, self.current
+
+    def _back(self, before: tuple[int, int, int, bool], name: str, reason: Exception) -> None:
+        """As it was before something was tried."""
+        if os.environ.get("REACTANT_CUDA_EXPLAIN"):
+            print(f"{name}: {reason}", file=sys.stderr)
+        del self.made[before[0]:], self.notes[before[1]:]
+        self.next_note, self.current = before[2:]
 
     def loop(self, whole: bool = False) -> str:
         """The note of a loop whose iterations depend on nothing of one another; `whole`: one over a group, of which
@@ -172,6 +211,9 @@ class Arranger:
         return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
+        if self.version is not OWN:
+            self.entries[-1].versions.append((self.version, blocks.PREFIX + made.name, self.rows_of_warps))
+            return
         self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
                                          max_threads=self.source.limits.get(made.name, 0),
                                          static_shared=shared.bytes))
@@ -193,50 +235,64 @@ class Arranger:
         self.entry(made, shared, self.checks | (tables.GRID_BARRIER if meets_in_grid(cut) else 0))
 
     def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: tuple[str, set[narrow.Sum]] | None,
-                original: Kernel, how: type[Group] | type[Vectors]) -> None:
+                original: Kernel) -> None:
         """A kernel that groups of threads run in step. `thread`: its function for one thread, if threads do not
         meet."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        keeps = self.keeps_current(made)
-        self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps, rarely=True))
-        self.group = self.note("distinct !{}")
-        marked(cut.function, self.group)
-        size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else GROUP
-        notes = self.group, lambda: self.loop(True), self.plain()
-        group = how(made, cut, types, shared.parameters, size, notes, self.layout)
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made),
+                                                rarely=True))
+        size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else \
+            self.version.lanes or GROUP
+        border, group, agreement = self.versions_of(made, original, cut, shared.parameters, size, Vectors)
         arrays = [size for _, size in memory.arrays]
-        kept = current.kept() if keeps else []
-        agreement, limits = self.inside(original, cut, shared, size, notes, arrays, kept, how)
-        lane = group.lane(arrays, kept)
-        group.limits |= limits          # both versions run in a launch
+        if agreement:
+            self.made.append(border.group(arrays, "noinline cold optsize "))
         if thread is not None:
             group.limits |= thread[1]
-        self.made += [lane, group.group(arrays, "noinline cold optsize " if agreement else ""),
-                      stepped.apart_function(group, memory),
-                      stepped.blocks_function(group, memory, thread and thread[0], self.loop, agreement)]
+            alone = Alone(group, memory, agreement, thread[0], self.loop)
+            self.made += [group.group(arrays), alone.apart(), alone.text()]
+        else:
+            rounds = Rounds(group, border, memory, agreement)
+            self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
+            self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)
 
-    def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
-               notes: tuple[str, Callable[[], str], str], arrays: list[int],
-               kept: list[str], how: type[Group] | type[Vectors]) -> tuple[str, set[narrow.Sum]]:
-        """A version for groups away from borders; the function that says which those are, "" where there is none, and
-        the limits of launches for it."""
-        version = interior(made, cut.uniform.divergent)
+    def rows(self, made: Kernel, shared: Shared, cut: cuts.Pieces, other: tuple[Kernel, Kernel],
+             side: rows.Side) -> None:
+        """A kernel whose threads do not meet and whose blocks can be taken for one. `other`: the kernel, for a thread
+        and for a version of the interior."""
+        memory = together.memory_of(cut, self.types(cut), shared.sizes, shared.dynamic, self.layout)
+        border, group, agreement = self.versions_of(made, other[1], cut, [], GROUP, RowVectors)
+        arrays = [size for _, size in memory.arrays]
+        if agreement:
+            self.made.append(border.group(arrays, "noinline cold optsize "))
+        self.made.append(group.group(arrays))
+        thread, _ = self.body(other[0], shared, wide=True, how="noinline cold optsize")
+        self.made.append(rows.blocks_function(group, memory.arrays, side, thread, agreement))
+        self.entry(made, shared)
+
+    def versions_of(self, made: Kernel, original: Kernel, cut: cuts.Pieces, shared: list[str],
+                    size: int, how: type[Written]) -> tuple[Written, Written, str]:
+        """A kernel for any group, the version for groups away from borders, and the function that says which those
+        are; twice the same and "" where there is no such version, or its pieces are others."""
+        self.group = self.note("distinct !{}")
+        given = shared, size, (self.group, lambda: self.loop(True), self.plain()), self.layout
+        border = how(made, cut, self.types(cut), *given)
+        version = interior(original, cut.uniform.divergent)
         if version is None:
-            return "", set()
-        other = cuts.pieces(version.kernel, how is Group)
+            return border, border, ""
+        other = cuts.pieces(version.kernel)
         different = [n for n in cut.kept if (n in cut.uniform.divergent) != (n in other.uniform.divergent)]
         if other.kept != cut.kept or other.arrays != cut.arrays or different or \
                 [(c.state, c.after) for c in other.cuts] != [(c.state, c.after) for c in cut.cuts]:
-            return "", set()
-        marked(other.function, self.group)
-        group = how(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
-        parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
+            return border, border, ""
+        inside = how(made, other, self.types(other), *given, ".inside")
+        inside.agree(border)
         name = f"{made.name}.is.inside"
-        self.made += [group.lane(arrays, kept), group.group(arrays),
-                      agreed(version, quoted(name), parameters, size)]
-        return name, group.limits
+        parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
+        self.made.append(agreed(version, quoted(name), parameters, size))
+        return border, inside, name
 
     def copied(self, made: Kernel) -> None:
         """Structures that a kernel gets by value and writes into are each thread's own."""
@@ -256,8 +312,10 @@ class Arranger:
         self.current |= keeps
         return keeps
 
-    def body(self, made: Kernel, shared: Shared, wide: bool = False) -> tuple[str, set[narrow.Sum]]:
-        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`."""
+    def body(self, made: Kernel, shared: Shared, wide: bool = False,
+             how: str = "alwaysinline") -> tuple[str, set[narrow.Sum]]:
+        """The kernel's function for one thread, and the limits of launches for it; none if it is `wide`. `how`: what
+        LLVM makes of it."""
         name = f"{made.name}.{'any' if wide else 'thread'}"
         self.group = self.note("distinct !{}")
         marked(made.function, self.group)
@@ -268,7 +326,7 @@ class Arranger:
         if self.keeps_current(made):
             next(iter(made.function.blocks.values()))[:0] = current.kept()
         parameters = [p.text for p in made.parameters] + register_parameters() + shared.parameters
-        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) alwaysinline "
+        made.function.header = (f"define internal void @{quoted(name)}({', '.join(parameters)}) {how} "
                                 "#REACTANT {")
         made.function.name = name
         text = made.function.text()
@@ -279,6 +337,10 @@ class Arranger:
         self.made.append(text)
         return name, limits
 
+    def code(self) -> int:
+        """A number for what was made, not 0."""
+        return zlib.crc32("".join(self.made).encode()) or 1
+
     def text(self) -> str:
         """The whole module."""
         for name in self.source.kernels:
@@ -288,7 +350,8 @@ class Arranger:
         symbols = [(v, tables.CONSTANT) for v in self.source.constant.values()] + [
             (v, 0) for v in self.source.device.values()]
         there = {m.strip('"') for m in _DEFINED.findall(self.module.rest)}
-        made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there])
+        made = tables.tables(self.layout, self.identity, self.entries, [s for s in symbols if s[0].name in there],
+                             self.code() if self.versions else 0)
         text = launches.defined("".join([rest, *self.made, made, *self.notes]), self.source.launched,
                                 [e.name for e in self.entries])
         text, routines = mathematics.with_routines(text)
@@ -319,8 +382,9 @@ def _without_declared(text: str, other: str) -> str:
                   flags=re.MULTILINE)
 
 
-def arranged(text: str, source: Retargeted, identity: str, checks: int = 0) -> str:
-    """LLVM IR of the object; `checks`: flags of kernels that are checked (`tables`)."""
+def arranged(text: str, source: Retargeted, identity: str, checks: int = 0, versions: Sequence[Version] = ()) -> str:
+    """LLVM IR of the object; `checks`: flags of kernels that are checked (`tables`). `versions`: others that kernels
+    are to have beside their own."""
     module = split(text)
     module.rest = re.sub(r"^; .*\n", "", module.rest, flags=re.MULTILINE)
-    return Arranger(module, source, identity, checks).text()
+    return Arranger(module, source, identity, checks, versions).text()

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.kernel import Kernel, Parameter, register_arguments, register_name
 from reactant.cuda_programs.device.narrow import Sum, within
-from reactant.cuda_programs.device.text import quoted
+from reactant.cuda_programs.device.text import Function, quoted
+from reactant.cuda_programs.device.uniformity import local_pointers
 from reactant.cuda_programs.device.writer import Writer
 
 PREFIX = "reactant_blocks__"
@@ -46,18 +47,22 @@ def place_of_block(f: Writer, number: str, x: str = "%r.ctaid.x") -> None:
         f.let(f"trunc i64 {value} to i32", x if axis == "x" else f"%r.ctaid.{axis}")
 
 
-def row_of_blocks(f: Writer, number: str) -> None:
+def row_of_blocks(f: Writer, number: str, joined: str = "") -> None:
     """Where a block is, and how many of those after it are beside it and still to be run: %row.blocks, up to %row.last.
 
     Threads that do not meet are run along rows of the grid: first all threads of one row, in all these blocks; so many
-    blocks that what they access stays in the cache until the next row is run."""
+    blocks that what they access stays in the cache until the next row is run. `joined`: a condition, unless which it is
+    one block, and which leaves them at most as many threads in any case."""
     place_of_block(f, number, "%row.x")
     left = f.let(f"zext i32 {f.let('sub i32 %r.nctaid.x, %row.x')} to i64")
     end = f.let(f"call i64 @llvm.umin.i64(i64 {f.let(f'add i64 {number}, {left}')}, i64 %last)")
-    rows = f.let("mul i32 %r.ntid.y, %r.ntid.z")
     fitting = f.let(f"zext i32 {f.let(f'udiv i32 {BESIDE}, %r.ntid.x')} to i64")
     fitting = f.let(f"call i64 @llvm.umax.i64(i64 {fitting}, i64 1)")
-    fitting = f.let(f"select i1 {f.let(f'icmp eq i32 {rows}, 1')}, i64 9223372036854775807, i64 {fitting}")
+    if joined:
+        fitting = f.let(f"select i1 {joined}, i64 {fitting}, i64 1")
+    else:
+        rows = f.let("mul i32 %r.ntid.y, %r.ntid.z")
+        fitting = f.let(f"select i1 {f.let(f'icmp eq i32 {rows}, 1')}, i64 9223372036854775807, i64 {fitting}")
     fitting = f.let(f"call i64 @llvm.uadd.sat.i64(i64 {number}, i64 {fitting})")
     f.let(f"call i64 @llvm.umin.i64(i64 {end}, i64 {fitting})", "%row.last")
     f.let(f"trunc i64 {f.let(f'sub i64 %row.last, {number}')} to i32", "%row.blocks")
@@ -119,3 +124,18 @@ def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited:
     f.line("ret void")
     head = header(kernel.name) if limited else header(f"{kernel.name}.wide", "noinline cold optsize ")
     return head + "\n".join(f.lines) + "\n}\n"
+
+
+def marked(function: Function, group: str) -> None:
+    """Accesses of memory that threads of a group make independently of each other, marked as such."""
+    private, given = local_pointers(function)
+    if given:
+        return
+    for lines in function.blocks.values():
+        for at, line in enumerate(lines):
+            bare = line.partition(" = ")[2] if line[0] == "%" else line
+            if not bare.startswith(("load ", "store ")) or bare.split(" ", 2)[1] in ("atomic", "volatile"):
+                continue
+            pointer = line.rsplit(", ptr ", 1)[1].split(",", 1)[0]
+            if pointer not in private and " getelementptr" not in pointer:
+                lines[at] = f"{line}, !llvm.access.group {group}"

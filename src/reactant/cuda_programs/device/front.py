@@ -15,9 +15,10 @@ PROGRAM_HEADERS = Path(__file__).parents[1] / "host" / "include"
 LANGUAGE = ("-x", "cuda", "--cuda-device-only", f"--cuda-gpu-arch={ARCHITECTURE}", "-nocudalib", "-nocudainc",
             "-foffload-implicit-host-device-templates")
 SHAPE = ("-O2", "-fno-vectorize", "-fno-slp-vectorize", "-mllvm", "-inline-threshold=100000", "-mllvm",
-         "-unroll-runtime=0", "-mllvm", "-unroll-allow-partial=0", "-fno-math-errno", "-fno-exceptions",
-         "-fno-stack-protector", "-fno-sanitize=all", "-S", "-emit-llvm")
-"""Everything inlined, loops as they are written: vectors are made of threads later, not of iterations."""
+         "-unroll-runtime=0", "-mllvm", "-unroll-allow-partial=0", "-mllvm", "-unroll-threshold=400",
+         "-fno-math-errno", "-fno-exceptions", "-fno-stack-protector", "-fno-sanitize=all", "-S", "-emit-llvm")
+"""Everything inlined, loops as they are written but short ones of constant counts, after which local arrays are
+registers: vectors are made of threads later, not of iterations."""
 
 
 def command(source: str | os.PathLike, options: Sequence[str] = (), *, contract: bool = True,

@@ -1,6 +1,7 @@
 """What build systems ask of nvcc: its version, and with -v how it links."""
 from __future__ import annotations
 
+import re
 import shlex
 
 from reactant.cuda_programs.driver import libraries
@@ -12,6 +13,8 @@ from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain
 VERSION = """nvcc: NVIDIA (R) Cuda compiler driver: in its place reactant's, for CPUs
 Cuda compilation tools, release 12.4, V12.4.131
 """
+CMAKE = re.compile(r"\b(__cmake_determine_cuda|CMakeCUDACompilerId\.cu)$")
+"""The files that CMake names when it asks what a compiler is and where its libraries are."""
 ARCHITECTURES = "\n".join(f"compute_{number}" for number in (50, 52, 60, 61, 70, 75, 80, 86, 89, 90))
 
 
@@ -30,7 +33,8 @@ def asked(arguments: list[str]) -> str | None:
 def settings(command: Command, tools: Toolchain) -> str:
     """What nvcc -v says first, which CMake reads: folders, and the command that links."""
     folder = home(tools)
-    libraries.all_in(tools, folder / "lib64")
+    if any(CMAKE.search(each.text) for each in command.inputs):
+        libraries.all_in(tools, folder / "lib64")       # it looks for their files, and links without us
     places = f'"-L{folder / "lib64"}"'
     line = link_command(command, tools, [Input("object", "a.o")], command.output or "a.out")
     words = ["-lcudart_static" if word.endswith("libcudart_static.a") else word for word in line

@@ -18,7 +18,7 @@ from reactant.cuda_programs.driver import device_linking, precompiled
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
-from reactant.kernels.ways_in.cxx_tokens import with_launches_joined
+from reactant.kernels.ways_in.cxx_tokens import with_launches_joined, with_managed_alone
 
 HOST_LANGUAGE = ("-x", "cuda", "--cuda-host-only", "--cuda-gpu-arch=sm_80", "-nocudainc", "-nocudalib",
                  "-foffload-implicit-host-device-templates", "-Wno-unknown-cuda-version")
@@ -65,7 +65,7 @@ class Unit:
     def identity(self) -> str:
         """What the host's and the device's object of this source call themselves."""
         told = [str(self.source.resolve()), *self.command.both, self.command.standard, self.command.output,
-                self.command.check]
+                self.command.check, *self.command.tune]
         return "reactant-" + hashlib.sha256("\0".join(told).encode()).hexdigest()[:32]
 
 
@@ -155,9 +155,9 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
 
 
 def in_one_piece(unit: Unit, folder: Path) -> Unit:
-    """The source with launches as clang reads them, where it has others; lines stay what they are."""
+    """The source with launches and managed variables as clang reads them; lines stay what they are."""
     text = unit.source.read_text(errors="surrogateescape")
-    joined = with_launches_joined(text)
+    joined = with_managed_alone(with_launches_joined(text))
     if joined == text:
         return unit
     name = str(unit.source).replace("\\", "\\\\").replace('"', '\\"')
@@ -229,9 +229,9 @@ def _device(unit: Unit, target: Path) -> None:
             code = made(options)
     code = code or made(device_options(unit))
     if command.relocatable:
-        device_linking.code_object(device_linking.Code(code, command.check), unit.tools, target)
+        device_linking.code_object(device_linking.Code(code, command.check, command.tune), unit.tools, target)
     else:
-        target.write_bytes(device_object(code, unit.identity, command.check))
+        target.write_bytes(device_object(code, unit.identity, command.check, command.tune))
 
 
 def say(command: list[str], output: str = "") -> None:

@@ -23,14 +23,15 @@ _HEAD = struct.Struct("<8sQ")
 
 @dataclass
 class Code:
-    """The device code of a source: clang's LLVM IR, and what is checked while it runs."""
+    """The device code of a source: clang's LLVM IR, what is checked while it runs, whether kernels have versions."""
 
     text: str
     check: str
+    tune: tuple[str, ...] = ()
 
     def packed(self) -> bytes:
         """What the section holds; the linker may put several one after the other."""
-        data = zlib.compress(json.dumps([self.check, self.text]).encode(), 1)
+        data = zlib.compress(json.dumps([self.check, self.tune, self.text]).encode(), 1)
         return _HEAD.pack(_MAGIC, len(data)) + data
 
 
@@ -40,8 +41,8 @@ def unpacked(data: bytes) -> list[Code]:
     at = data.find(_MAGIC)
     while at >= 0:
         _, size = _HEAD.unpack_from(data, at)
-        check, text = json.loads(zlib.decompress(data[at + _HEAD.size:at + _HEAD.size + size]))
-        found.append(Code(text, check))
+        check, tune, text = json.loads(zlib.decompress(data[at + _HEAD.size:at + _HEAD.size + size]))
+        found.append(Code(text, check, tuple(tune)))
         at = data.find(_MAGIC, at + _HEAD.size + size)      # sections are aligned
     return found
 
@@ -82,7 +83,8 @@ def linked(codes: Sequence[Code], target: Path, name: str) -> None:
     from reactant.cuda_programs.device.compile import linked_object
 
     check = next((c for c in ("race", "memory") if any(code.check == c for code in codes)), "")
-    target.write_bytes(linked_object([code.text for code in codes], f"reactant-linked-{name}", check))
+    target.write_bytes(linked_object([code.text for code in codes], f"reactant-linked-{name}", check,
+                                     next((code.tune for code in codes if code.tune), ())))
 
 
 def _objects(items: Sequence[Input], tools: Toolchain, folder: Path) -> Iterator[Path]:

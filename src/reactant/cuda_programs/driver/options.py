@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from reactant.cuda_programs.device import versions
 from reactant.errors import ReactantError
 
 
@@ -74,6 +75,7 @@ OPTIONS: tuple[Option, ...] = (
     *_rows(True, "optimise", "-O --optimize", joined=True),
     *_rows(False, "set_flag", "-g --debug : debug", "-G --device-debug : device_debug",
            "-lineinfo --generate-line-info : line_info", "-pg --profile : profiled"),
+    *_rows(False, "tune", "--tune -tune"),
     *_rows(True, "contract", "-fmad --fmad"),
     *_rows(False, "check", "--check -check --check=memory -check=memory : memory", "--check=race -check=race : race"),
     # the host's compiler and the linker
@@ -154,6 +156,8 @@ class Command:
     profiled: bool = False
     fast_math: bool = False
     check: str = ""
+    tune: tuple[str, ...] = ()
+    """Versions of kernels that are compiled beside their own."""
     verbose: bool = False
     dry_run: bool = False
     run: bool = False
@@ -227,6 +231,14 @@ class _Actions:
     def check(self, detail: str, value: str) -> None:
         self.command.check = detail
 
+    def tune(self, detail: str, value: str) -> None:
+        named = tuple(value.split(",")) if value else versions.USUAL
+        if unknown := [label for label in named if label not in versions.OTHERS]:
+            raise CommandLineError(f"--tune: there is no version '{unknown[0]}'",
+                                   hint=f"There are {', '.join(versions.OTHERS)}; without names it is "
+                                        f"{', '.join(versions.USUAL)}.")
+        self.command.tune = named
+
     def host(self, detail: str, value: str) -> None:
         self.command.host_options += _listed(value)
 
@@ -293,6 +305,8 @@ def _option(table: dict[str, Option], text: str, left: list[str]) -> tuple[Optio
     if text in table and equals:
         return table[text], ""
     option = table.get(name)
+    if option is not None and option.action == "tune":
+        return option, value
     if option is not None and option.action == "check" and equals:
         raise CommandLineError(f"{text}: there is no such check", hint="Say --check=memory or --check=race.")
     if option is not None and not (option.joined and not text.startswith("--") and equals and len(name) > 2):

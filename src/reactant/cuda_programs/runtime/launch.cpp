@@ -6,6 +6,7 @@
 
 #include "checks.h"
 #include "runtime.h"
+#include "tuning.h"
 
 using namespace reactant;
 
@@ -49,7 +50,8 @@ void run_measured(Function &function, const ReactantKernel &kernel, Blocks &bloc
     double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
     work_of_next = 0;
     uint64_t count = blocks.launch->blocks;
-    bool alone = work < 2 * wake_cost || processors() == 1 || count == 1 || inside_parallel();
+    const Schedule said = schedule();
+    bool alone = said == Schedule::alone || (said == Schedule::usual && work < 2 * wake_cost) || processors() == 1 || count == 1 || inside_parallel();
     uint64_t start = nanoseconds();
     if (alone) {
         run_alone(blocks);
@@ -57,7 +59,10 @@ void run_measured(Function &function, const ReactantKernel &kernel, Blocks &bloc
         double each = work / (double)count;
         uint64_t grain = each >= range_cost ? 1 : (uint64_t)std::ceil(range_cost / each);
         uint64_t most = (count + 2 * (unsigned)processors() - 1) / (2 * (unsigned)processors());
-        parallel(count, grain < most ? grain : most < 1 ? 1 : most, part, &blocks);
+        grain = grain < most ? grain : most < 1 ? 1 : most;
+        if (said == Schedule::fine) grain = 1;
+        if (said == Schedule::coarse) grain = (count + (unsigned)processors() - 1) / (unsigned)processors();
+        parallel(count, grain, part, &blocks);
     }
     double taken = (double)(nanoseconds() - start) * (alone ? 1 : processors()) / (double)threads;
     double before = function.cost.load(std::memory_order_relaxed);
@@ -152,6 +157,7 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
     else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
+    else if (kernel.version_count) tuned(made, arguments, threads, [&] { run_measured(*launch.function, kernel, blocks, threads); });
     else run_measured(*launch.function, kernel, blocks, threads);
     cudaError_t error = end_of(&made);
     if (error != cudaSuccess) break_context(error);

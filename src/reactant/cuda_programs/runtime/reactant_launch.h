@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define REACTANT_ABI_VERSION 1u
+#define REACTANT_ABI_VERSION 2u
 
 typedef struct ReactantKernel ReactantKernel;
 
@@ -31,7 +31,8 @@ typedef struct ReactantLaunch {
     uint64_t number;                    /* of the launch in this process, from 1 */
     const ReactantKernel *kernel;
     void *runtime;                      /* the runtime's own */
-    uint64_t reserved[4];
+    uint32_t whole[3];                  /* the program's own extents in blocks, of which `grid` has fewer, larger ones */
+    uint32_t reserved[5];
 } ReactantLaunch;
 
 enum { REACTANT_LAUNCH_COOPERATIVE = 1u };
@@ -57,6 +58,17 @@ typedef struct ReactantParameter {
     uint32_t size;                      /* bytes */
 } ReactantParameter;
 
+/* Another way to run a kernel's blocks, with the same results: what `reactant nvcc --tune` chooses from. */
+typedef struct ReactantVersion {
+    const char *label;
+    ReactantBlocks *blocks;
+    uint32_t threads[3], merged[3];     /* of how many threads of a block, and of how many blocks, one does the work */
+    uint32_t flags;                     /* REACTANT_VERSION_... */
+    uint32_t reserved;
+} ReactantVersion;
+
+enum { REACTANT_VERSION_WARPS = 1u };   /* its rows have to be whole warps */
+
 struct ReactantKernel {
     const char *name;                   /* mangled, as __cudaRegisterFunction has it */
     ReactantBlocks *blocks;
@@ -67,8 +79,9 @@ struct ReactantKernel {
     uint32_t registers;                 /* of a thread, an estimate; 0: not determined */
     uint32_t work;                      /* estimate of nanoseconds of one thread times 100; 0: not determined */
     uint32_t parameter_count;
-    uint32_t reserved;
+    uint32_t version_count;
     const ReactantParameter *parameters;
+    const ReactantVersion *versions;    /* others than `blocks` */
 };
 
 enum { REACTANT_SYMBOL_CONSTANT = 1u, REACTANT_SYMBOL_MANAGED = 2u };
@@ -83,7 +96,7 @@ typedef struct ReactantSymbol {
 
 typedef struct ReactantModule {
     uint32_t version;                   /* REACTANT_ABI_VERSION */
-    uint32_t flags;                     /* 0 */
+    uint32_t flags;                     /* of modules with versions: a number for their code; else 0 */
     const char *identity;               /* of the translation unit; the host object's GPU binary is the same text */
     const ReactantKernel *kernels;
     uint64_t kernel_count;

@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "runtime.h"
+#include "tuning.h"
 
 namespace {
 
@@ -138,9 +139,18 @@ bool symbol_at(const void *address, ReactantSymbol *found) {
     return true;
 }
 
+std::string tuned_modules() {
+    std::shared_lock lock(registry().mutex);
+    std::string found;
+    for (const ReactantModule *module : registry().modules)
+        if (module->flags) found += std::string(module->identity) + " " + std::to_string(module->flags) + "\n";
+    return found;
+}
+
 void list_modules(std::vector<const ReactantModule *> *into) { listed = into; }
 
 void forget(const ReactantModule *module) {
+    forget_sites(module);
     Registry &r = registry();
     std::unique_lock lock(r.mutex);
     std::vector<const ReactantModule *> rest;

@@ -90,6 +90,7 @@ bool symbol_at(const void *address, ReactantSymbol *found);
 // Modules that constructors of this thread register while `listed` is set are written there, too.
 void list_modules(std::vector<const ReactantModule *> *listed);
 void forget(const ReactantModule *module);
+std::string tuned_modules();                    // what tells programs apart whose kernels have versions
 
 // ---- launches ----
 

@@ -5,7 +5,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ class Launch:
     check: bool = False
     guarded: bool = False
     """Of integers that constants would have been checked with, the program gets some: it checks accesses."""
+    tune: bool = False
+    """Outside compiled functions it is measured in several ways, and the fastest is remembered."""
+    rewrite: Callable[[KernelRecord], KernelRecord] | None = None
+    """What is done to the record, whose arguments and results stay as they are, before it is lowered."""
 
 
 def launch_in_trace(way_in: WayIn, launch: Launch, given: Sequence[Any], alone: bool = False) -> Any:
@@ -126,5 +130,6 @@ def lowered(way_in: WayIn, launch: Launch, binding: Binding) -> tuple[KernelReco
 
 def record_of(way_in: WayIn, launch: Launch, binding: Binding) -> KernelRecord:
     """The record of a launch."""
-    return build(way_in, binding.arguments, binding.buffers(), tuple(binding.scalars), launch.grid, launch.block,
+    made = build(way_in, binding.arguments, binding.buffers(), tuple(binding.scalars), launch.grid, launch.block,
                  launch.dynamic_shared, launch.check)
+    return made if launch.rewrite is None else launch.rewrite(made)

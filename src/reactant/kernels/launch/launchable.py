@@ -65,10 +65,13 @@ class Launchable:
         array([7., 7., 0.])
     """
 
-    def __init__(self, way_in: WayIn, lower: str = "auto", check: bool = False):
+    def __init__(self, way_in: WayIn, lower: str = "auto", check: bool = False, tune: bool = False):
         if lower not in dispatch.PATHS:
             raise ValueError(f"lower is {', '.join(map(repr, dispatch.PATHS))}, not {lower!r}.")
-        self.way_in, self.lower, self.check = way_in, lower, check
+        if tune and (check or lower == "tensor"):
+            raise ValueError(f"tune=True looks for the fastest way to run a kernel, and "
+                             f"{'check=True' if check else 'lower=' + repr(lower)} leaves it only one.")
+        self.way_in, self.lower, self.check, self.tune = way_in, lower, check, tune
         self.__name__ = way_in.name
         self.max_dynamic_shared_size_bytes = 0      # CuPy's kernels have it; any size is taken here
 
@@ -82,7 +85,8 @@ class Launchable:
     def configure(self, grid: Any, block: Any, stream: Any = 0, shared: Any = 0) -> Configured:
         """The kernel at one grid and block, to be called with its arguments."""
         launch = Launch(dimensions(grid, "grid", self.__name__), dimensions(block, "block", self.__name__),
-                        _integer(shared, "shared memory", self.__name__), self.lower, self.check)
+                        _integer(shared, "shared memory", self.__name__), self.lower, self.check,
+                        tune=self.tune)
         return Configured(self.way_in, launch)
 
     def __call__(self, grid: Any, block: Any, args: Sequence[Any] = (), *, shared_mem: int = 0,

@@ -116,3 +116,25 @@ def with_launches_joined(text: str) -> str:
                 if spaces and not spaces.strip():
                     changed[begin:end] = mark * 3 + spaces
     return "".join(changed)
+
+
+def with_managed_alone(text: str) -> str:
+    """The text without `__device__` and `static` beside `__managed__`, of the same length and lines: for the host's
+    compiler, such a variable is to be the host's own, which both sides find by its name."""
+    if "__managed__" not in text:
+        return text
+    everything, changed = list(tokens(text)), list(text)
+    macros = [list(tokens(text, t.start + 1, t.end)) for t in everything if t.kind == "directive"]
+    for found in ([t for t in everything if t.kind != "directive"], *macros):
+        for number, token in enumerate(found):
+            if token.text != "__managed__":
+                continue
+            first, last = number, number
+            while first and found[first - 1].kind == "word":
+                first -= 1
+            while last + 1 < len(found) and found[last + 1].kind == "word":
+                last += 1
+            for beside in found[first:last + 1]:
+                if beside.text in ("__device__", "static"):
+                    changed[beside.start:beside.end] = " " * len(beside.text)
+    return "".join(changed)

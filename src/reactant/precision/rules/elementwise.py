@@ -1,6 +1,7 @@
 """Elementwise operations of real numbers, by what computes them."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,13 +14,14 @@ from reactant.precision import (
     entries,
     error_functions,
     exponential,
+    gamma_functions,
     hyperbolic,
     rounding,
     trigonometric,
     wide,
 )
 from reactant.precision.conversion import RULES, Conversion, declare
-from reactant.precision.values import Value, WideComplex
+from reactant.precision.values import Value, WideComplex, conjugate
 from reactant.precision.wide import Wide
 
 REAL: dict[str, Callable[..., Any]] = {
@@ -88,17 +90,18 @@ offer({
     "stablehlo.sine": trigonometric.sine, "stablehlo.cosine": trigonometric.cosine, "stablehlo.tan": trigonometric.tan,
     "stablehlo.atan2": trigonometric.atan2, "chlo.atan": trigonometric.atan, "chlo.asin": trigonometric.asin,
     "chlo.acos": trigonometric.acos, "chlo.erf": error_functions.erf, "chlo.erfc": error_functions.erfc,
-    "chlo.erf_inv": error_functions.erf_inv,
+    "chlo.erf_inv": error_functions.erf_inv, "chlo.lgamma": gamma_functions.lgamma,
+    "chlo.digamma": gamma_functions.digamma,
 })
 
 
 offer({}, {
-    "stablehlo.add": complexes.add, "stablehlo.subtract": complexes.subtract, "stablehlo.multiply": complexes.multiply,
-    "stablehlo.divide": complexes.divide, "stablehlo.negate": complexes.negate, "chlo.conj": complexes.conj,
+    "stablehlo.add": operator.add, "stablehlo.subtract": operator.sub, "stablehlo.multiply": operator.mul,
+    "stablehlo.divide": complexes.divide, "stablehlo.negate": operator.neg, "chlo.conj": conjugate,
     "stablehlo.abs": complexes.absolute, "stablehlo.exponential": complexes.exp, "stablehlo.log": complexes.log,
     "stablehlo.sqrt": complexes.sqrt, "stablehlo.rsqrt": complexes.rsqrt, "stablehlo.power": complexes.power,
     "stablehlo.sine": complexes.sine, "stablehlo.cosine": complexes.cosine, "stablehlo.tan": complexes.tan,
     "stablehlo.tanh": complexes.tanh, "stablehlo.sign": complexes.sign,
     "stablehlo.exponential_minus_one": complexes.expm1, "stablehlo.log_plus_one": complexes.log1p,
-    "stablehlo.is_finite": complexes.is_finite, "chlo.square": lambda x: complexes.multiply(x, x),
+    "stablehlo.is_finite": complexes.is_finite, "chlo.square": lambda x: x * x,
 })

@@ -1,0 +1,237 @@
+"""Elementwise expressions of real numbers as data: what they are made of, what that means, what it costs.
+
+An `Expression` is a node of a graph with shared parts: equal ones are one object. Leaves are numbered; constants are
+exact fractions. The same node has a meaning in floats (NumPy), in as many digits as wanted (mpmath) and as operations
+of a module.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from reactant.ir import ops
+
+Array = np.ndarray
+
+
+class Operation(NamedTuple):
+    """floats: what it computes on arrays. cost: nanoseconds per element of float64, and of float32, measured by
+    `python benchmarks/improve.py --costs`."""
+
+    arity: int
+    floats: Callable[..., Array]
+    cost: tuple[float, float]
+
+
+def _logistic(x: Array) -> Array:
+    return 1 / (1 + np.exp(-x))
+
+
+OPERATIONS: dict[str, Operation] = {
+    "add": Operation(2, np.add, (0.2, 0.1)),
+    "subtract": Operation(2, np.subtract, (0.2, 0.1)),
+    "multiply": Operation(2, np.multiply, (0.2, 0.1)),
+    "divide": Operation(2, np.divide, (1.0, 0.4)),
+    "negate": Operation(1, np.negative, (0.1, 0.05)),
+    "abs": Operation(1, np.abs, (0.1, 0.05)),
+    "sqrt": Operation(1, np.sqrt, (1.2, 0.5)),
+    "rsqrt": Operation(1, lambda x: 1 / np.sqrt(x), (2.2, 0.9)),
+    "cbrt": Operation(1, np.cbrt, (5.0, 3.0)),
+    "exponential": Operation(1, np.exp, (2.5, 0.8)),
+    "exponential_minus_one": Operation(1, np.expm1, (4.0, 1.6)),
+    "log": Operation(1, np.log, (3.0, 1.0)),
+    "log_plus_one": Operation(1, np.log1p, (4.0, 1.6)),
+    "logistic": Operation(1, _logistic, (4.0, 1.5)),
+    "sine": Operation(1, np.sin, (6.0, 2.0)),
+    "cosine": Operation(1, np.cos, (6.0, 2.0)),
+    "tan": Operation(1, np.tan, (9.0, 4.0)),
+    "tanh": Operation(1, np.tanh, (4.0, 1.0)),
+    "power": Operation(2, np.power, (12.0, 5.0)),
+    "atan2": Operation(2, np.arctan2, (9.0, 3.0)),
+    "sinh": Operation(1, np.sinh, (6.0, 2.5)),
+    "cosh": Operation(1, np.cosh, (6.0, 2.5)),
+    "asin": Operation(1, np.arcsin, (9.0, 3.0)),
+    "acos": Operation(1, np.arccos, (9.0, 3.0)),
+    "atan": Operation(1, np.arctan, (8.0, 3.0)),
+    "asinh": Operation(1, np.arcsinh, (9.0, 4.0)),
+    "acosh": Operation(1, np.arccosh, (9.0, 4.0)),
+    "atanh": Operation(1, np.arctanh, (9.0, 4.0)),
+}
+"""By names of operations of StableHLO and CHLO."""
+
+
+class Expression:
+    """A leaf ("leaf", `value` its number), a constant ("number", `value` a fraction), or an operation on operands; made
+    by `leaf`, `number` and `made`, which give one object for equal ones."""
+
+    __slots__ = ("name", "operands", "value")
+
+    def __init__(self, name: str, operands: tuple[Expression, ...], value: Any):
+        self.name, self.operands, self.value = name, operands, value
+
+    def __repr__(self) -> str:
+        return shown(self, [f"x{k}" for k in range(1 + max(leaves(self), default=0))])
+
+
+@cache
+def _node(name: str, operands: tuple[Expression, ...], value: Any) -> Expression:
+    return Expression(name, operands, value)
+
+
+def leaf(number: int) -> Expression:
+    """The value that is given as number so and so."""
+    return _node("leaf", (), number)
+
+
+def number(value: Any) -> Expression:
+    """A constant, exact."""
+    return _node("number", (), Fraction(value))
+
+
+def made(name: str, *operands: Expression) -> Expression:
+    """An operation of `OPERATIONS` on expressions."""
+    return _node(name, operands, None)
+
+
+def nodes(*roots: Expression) -> list[Expression]:
+    """All parts, each once, operands before what uses them."""
+    found: dict[Expression, None] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            found.setdefault(node)
+        elif node not in found:
+            stack.append((node, True))
+            stack += [(each, False) for each in reversed(node.operands)]
+    return list(found)
+
+
+def leaves(*roots: Expression) -> list[int]:
+    """The numbers of the leaves, sorted."""
+    return sorted({each.value for each in nodes(*roots) if each.name == "leaf"})
+
+
+def replaced(root: Expression, new: dict[Expression, Expression]) -> Expression:
+    """The expression with others in the place of some parts."""
+    found = dict(new)
+    for node in nodes(root):
+        if node not in found:
+            found[node] = _node(node.name, tuple(found[each] for each in node.operands), node.value)
+    return found[root]
+
+
+def operations(root: Expression) -> Iterator[Expression]:
+    """The parts that are neither leaves nor constants."""
+    return (each for each in nodes(root) if each.operands)
+
+
+def cost(root: Expression, dtype: np.dtype) -> float:
+    """Estimated nanoseconds per element."""
+    narrow = dtype.itemsize <= 4
+    return sum(OPERATIONS[each.name].cost[narrow] for each in operations(root))
+
+
+# ---- floats --------------------------------------------------------------------------------------------------------
+
+def constant(value: Fraction, dtype: np.dtype) -> Any:
+    """The nearest float."""
+    try:
+        return dtype.type(float(value)) if dtype != np.float32 else _rounded_once(value)
+    except OverflowError:
+        return dtype.type(np.inf if value > 0 else -np.inf)
+
+
+def _rounded_once(value: Fraction) -> np.float32:
+    """The nearest float32 of a fraction: by way of float64 a tie could be rounded to the other side."""
+    near = np.float32(float(value))
+    around = [near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf))]
+    finite = [each for each in around if np.isfinite(each)]
+    return min(finite, key=lambda each: abs(Fraction(float(each)) - value)) if finite else near
+
+
+def applied(name: str, operands: Sequence[Array]) -> Array:
+    """What an operation gives on floats, without warnings."""
+    with np.errstate(all="ignore"):
+        return OPERATIONS[name].floats(*operands)
+
+
+def in_floats(root: Expression, given: Sequence[Array], dtype: np.dtype) -> dict[Expression, Array]:
+    """The values of all parts for arrays of leaves, computed in a float format."""
+    found: dict[Expression, Array] = {}
+    for node in nodes(root):
+        if node.name == "leaf":
+            found[node] = np.asarray(given[node.value], dtype)
+        elif node.name == "number":
+            found[node] = constant(node.value, dtype)
+        else:
+            found[node] = applied(node.name, [found[each] for each in node.operands])
+    return found
+
+
+# ---- modules -------------------------------------------------------------------------------------------------------
+
+def emitted(root: Expression, given: Sequence[ir.Value], dtype: np.dtype,
+            known: dict[Expression, ir.Value] | None = None) -> ir.Value:
+    """Operations at the insertion point that compute an expression of values of a shape and float format."""
+    like = given[0]
+    found = {} if known is None else known
+    for node in nodes(root):
+        if node in found:
+            continue
+        if node.name == "leaf":
+            found[node] = given[node.value]
+        elif node.name == "number":
+            found[node] = ops.splat(constant(node.value, dtype), like)
+        else:
+            found[node] = getattr(ops, node.name)(*(found[each] for each in node.operands))
+    return found[root]
+
+
+# ---- text ----------------------------------------------------------------------------------------------------------
+
+_SIGNS = {"add": ("+", 1), "subtract": ("-", 1), "multiply": ("*", 2), "divide": ("/", 2), "power": ("**", 4)}
+NAMES = {"exponential": "exp", "exponential_minus_one": "expm1", "log_plus_one": "log1p", "sine": "sin",
+         "cosine": "cos", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
+         "atanh": "arctanh", "atan2": "arctan2"}
+"""NumPy's names, where they are others."""
+
+
+def shown(root: Expression, names: Sequence[str]) -> str:
+    """The expression as one would write it, with names of the leaves."""
+    found: dict[Expression, tuple[str, int]] = {}
+
+    def within(node: Expression, least: int) -> str:
+        text, binding = found[node]
+        return text if binding >= least else f"({text})"
+
+    for node in nodes(root):
+        if node.name == "leaf":
+            found[node] = names[node.value], 9
+        elif node.name == "number":
+            text = _numeral(node.value)
+            found[node] = text, 9 if text.replace(".", "").isalnum() else 1
+        elif node.name in _SIGNS:
+            sign, binding = _SIGNS[node.name]
+            left, right = node.operands
+            stronger = binding if node.name in ("add", "multiply") else binding + 1
+            found[node] = f"{within(left, binding)} {sign} {within(right, stronger)}", binding
+        elif node.name == "negate":
+            found[node] = f"-{within(node.operands[0], 3)}", 1
+        else:
+            inner = ", ".join(found[each][0] for each in node.operands)
+            found[node] = f"{NAMES.get(node.name, node.name)}({inner})", 9
+    return found[root][0]
+
+
+def _numeral(value: Fraction) -> str:
+    if value.denominator == 1 and abs(value) < 10**6:
+        return str(value)
+    if value.denominator < 1000 and abs(value.numerator) < 1000:
+        return f"{value.numerator}/{value.denominator}"
+    return f"{float(value):.6g}"
