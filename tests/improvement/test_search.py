@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import reactant
-from reactant.improvement import programs
 from reactant.precision.improvement import extra
 
 SMALL = np.geomspace(1e-12, 1e-3, 200)
@@ -25,7 +24,7 @@ def test_more_bits(found):
     first, best = found.versions[0], max(found.versions, key=lambda version: version.bits)
     assert first.name == "original" and first.bits < 40 and best.bits > 51.5 and best.worst > 50
     assert found.front[-1].bits == best.bits
-    assert "log1p" in found.explain() and "test_search.py:16" in found.explain()
+    assert "log1p" in found.explain() and f"test_search.py:{energy.__code__.co_firstlineno + 2}" in found.explain()
     assert "original" in found.table() and str(found) == found.table()
 
 
@@ -54,20 +53,6 @@ def test_programs_of_jax_in_float32():
 
     told = reactant.improve(f, np.float32(SMALL), objective="accuracy", samples=0)
     assert told.front[-1].bits > told.versions[0].bits + 8
-
-
-def test_real_numbers_of_whole_programs():
-    def mean(x):
-        s = 0.0
-        for _ in range(20):
-            s = (s + np.sqrt(x).sum()) / 3
-        return s
-
-    x = np.float32(np.linspace(1, 2, 50))
-    for each, digits in ((x, 24), (x.astype(np.float64), 53)):
-        real = programs.in_reals(programs.Program(mean, (each,), {}))
-        wanted = mean(each.astype(np.longdouble))
-        assert abs(real[0] / wanted - 1) < 2.0**-(2 * digits - 6 if digits == 24 else 52)
 
 
 @pytest.mark.parametrize("call, kind, text", [
