@@ -4,9 +4,10 @@
                                      [--small | --large] [--versions LABEL,...] [--json FILE]
 
 Each program is built once, with `reactant nvcc --tune`; `reactant tune` runs it with the versions of its kernels and
-remembers the fastest, in a cache of its own. Then the same executable runs in turn with its own granularity and with
-what was chosen; the figures are medians of the kernel times that programs say of themselves, the ratio is own / chosen.
-Results have to be the same, but for programs that add floats atomically (their tolerance).
+remembers the fastest. Then the same executable runs in turn with its own granularity and with what was chosen; the
+figures are medians of the time in kernels, CPU time of all threads unless `--clock wall` is said (programs with events
+cannot tell CPU time themselves, so it is the runtime that counts), the ratio is own / chosen. Results have to be the
+same, but for programs that add floats atomically (their tolerance).
 """
 from __future__ import annotations
 
@@ -50,18 +51,22 @@ def measure(program: Program, folder: Path, options: argparse.Namespace) -> dict
     building.build_cuda(program, executable, [f"--tune={options.versions}" if options.versions else "--tune"])
     sizes = program.test if options.small else program.benchmark if options.large else SIZES[program.name]
     arguments = [str(each) for each in sizes]
-    os.environ |= {"REACTANT_CUDA_THREADS": str(options.threads), "PROGRAMS_CLOCK": options.clock}
-    _, choices = tuning.tuned(tuning.runner([str(executable), *arguments], folder), options.rounds)
-    runs: dict[str, list[building.Outcome]] = {mode: [] for mode in MODES}
+    os.environ["REACTANT_CUDA_THREADS"] = str(options.threads)
+    run = tuning.runner([str(executable), *arguments], folder)
+    _, choices = tuning.tuned(run, options.rounds)
+    runs: dict[str, list[float]] = {mode: [] for mode in MODES}
     for _ in range(options.repeats):
         for mode, said in MODES.items():
-            os.environ["REACTANT_CUDA_TUNE"] = said
-            runs[mode].append(building.run(executable, arguments, options.threads, clock=options.clock))
+            runs[mode].append(sum(run(said).totals(wall=options.clock == "wall").values()))
+    outcomes = []
+    for said in MODES.values():
+        os.environ["REACTANT_CUDA_TUNE"] = said
+        outcomes.append(building.run(executable, arguments, options.threads).results)
     os.environ.pop("REACTANT_CUDA_TUNE")
-    differs = max(building.difference(a.results, b.results) for a, b in zip(*runs.values(), strict=True))
+    differs = building.difference(*outcomes)
     if differs > program.tolerance:
         raise AssertionError(f"differs by {differs:.3g}, at most {program.tolerance:.3g}")
-    row: dict[str, Any] = {mode: statistics.median(o.kernel_ms for o in outcomes) for mode, outcomes in runs.items()}
+    row: dict[str, Any] = {mode: statistics.median(times) for mode, times in runs.items()}
     row |= {"program": program.name, "ratio": row["own"] / row["chosen"], "difference": differs}
     row["choices"] = {f"{c.site.kernel} {c.site.signature}": c.label for c in choices if c.label != tuning.OWN}
     return row
@@ -87,11 +92,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="NAME",
                         help=", ".join(PROGRAMS))
-    parser.add_argument("--repeats", type=int, default=5, help="rounds of interleaved runs (default 5)")
-    parser.add_argument("--rounds", type=int, default=2, help="how often tuning runs each version (default 2)")
+    parser.add_argument("--repeats", type=int, default=9, help="rounds of interleaved runs (default 9)")
+    parser.add_argument("--rounds", type=int, default=5, help="how often tuning runs each version (default 5)")
     parser.add_argument("--threads", type=int, default=1, help="CPU threads (default 1)")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="cpu",
-                        help="cpu: of all threads, for busy machines (kernels timed by events stay on the wall)")
+                        help="cpu: of all threads, for busy machines")
     parser.add_argument("--small", action="store_true", help="test sizes: checks that everything still runs")
     parser.add_argument("--large", action="store_true", help="sizes of benchmarks/cuda_programs.py")
     parser.add_argument("--versions", default="", help="versions to choose from (default: those of --tune)")

@@ -8,7 +8,7 @@ pytest.importorskip("ziglang", reason="needs ziglang")
 
 import reactant  # noqa: E402
 from reactant import kernel_calls, kernel_tuning  # noqa: E402
-from reactant.cuda_programs.device.versions import NotAnother  # noqa: E402
+from reactant.cuda_programs.device.versions import Factors, NotAnother  # noqa: E402
 from reactant.errors import UnsupportedError  # noqa: E402
 from reactant.kernels.launch.launch import Launch  # noqa: E402
 
@@ -74,6 +74,26 @@ def test_the_fastest_with_the_same_results_is_taken(folder, monkeypatch, seconds
     [file] = folder.iterdir()
     file.write_text("{torn")
     assert kernel_tuning.chosen(HOW, record, [root], run) == kernel_tuning.ways(HOW)[expected]
+
+
+@pytest.mark.parametrize("grid, block, factors, place, expected", [
+    (256, 64, Factors(threads=(2, 1, 1)), "cuda", True), (256, 64, Factors(threads=(4, 1, 1)), "cuda", False),
+    (256, 64, Factors(threads=(4, 1, 1)), "cpu", True), (256, 8, Factors(threads=(2, 1, 1)), "cpu", False),
+    (256, 64, Factors(blocks=(2, 1, 1)), "cuda", True), (128, 64, Factors(blocks=(2, 1, 1)), "cuda", False),
+    (1, 64, Factors(blocks=(2, 1, 1)), "cpu", False)])
+def test_what_is_of_no_use_is_not_tried(grid, block, factors, place, expected):
+    x = np.zeros(grid * block, np.float32)
+    record = reactant.cuda.load(SOURCE, "smooth")[grid, block].record(x, np.zeros_like(x))
+    assert kernel_tuning.sensible(record, factors, place) == expected
+
+
+def test_shared_memory_of_blocks_that_become_one(monkeypatch):
+    x = np.zeros(256 * 64, np.float32)
+    record = reactant.cuda.load(SOURCE, "smooth")[256, 64].record(x, np.zeros_like(x))
+    monkeypatch.setitem(kernel_tuning.MOST_SHARED, "cpu", 511)
+    assert not kernel_tuning.sensible(record, Factors(blocks=(2, 1, 1)), "cpu")
+    monkeypatch.setitem(kernel_tuning.MOST_SHARED, "cpu", 512)
+    assert kernel_tuning.sensible(record, Factors(blocks=(2, 1, 1)), "cpu")
 
 
 def test_an_error_is_the_launches_own(folder):

@@ -69,7 +69,7 @@ def derivatives(console: Console, size: int = 12, steps: int = 40) -> None:
 
 
 def speed(console: Console, size: int = 32, steps: int = 40) -> None:
-    """Steps around a sphere as one program, kernel by kernel, and in C++ with OpenMP."""
+    """Steps around a sphere as one program (kernels raised, or as they are), kernel by kernel, and in C++."""
     channel, one = standard(size), reactant.jit(run)
     lattice, solid = channel.lattice, channel.solid(np.zeros(1))
     library, compiler = _beside.library(YARDSTICK)
@@ -79,6 +79,7 @@ def speed(console: Console, size: int = 32, steps: int = 40) -> None:
         kept[name] = begun.copy()
         return kept[name]
     ways = {"one program": lambda f: one(lattice, kernels(), solid, f, steps),
+            "one program of native kernels": lambda f: one(lattice, kernels("native"), solid, f, steps),
             "kernel by kernel": lambda f: run(lattice, kernels("native"), solid, f, steps),
             compiler: lambda f: by_hand(library, lattice, solid, f, steps)}
     times = _beside.compare(console, f"{lattice.shape} cells, {steps} steps",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import re
 import time
@@ -20,7 +21,7 @@ import numpy as np
 
 from reactant.cache import environment, store
 from reactant.cuda_programs.device.coarse_records import Coarse
-from reactant.cuda_programs.device.versions import OTHERS, NotAnother
+from reactant.cuda_programs.device.versions import OTHERS, Factors, NotAnother
 from reactant.errors import ReactantError
 from reactant.kernels.form.record import KernelRecord
 from reactant.kernels.launch.launch import Launch
@@ -34,8 +35,30 @@ ROUNDS, LONG = 7, 0.5
 BETTER = 0.95
 """Of the time without tuning: what a way has to reach to be taken."""
 
+SIZES = {"i8": 1, "i16": 2, "half": 2, "bfloat": 2, "i32": 4, "float": 4}
+_SHARED = re.compile(r"^@[^\n]*addrspace\(3\) global \[(\d+) x (\w+)\]", re.MULTILINE)
+
 Run = Callable[[Launch, tuple], Any]
 """Launches on memories."""
+
+
+LEAST_ROW = {"cpu": 8, "cuda": 32}
+"""Threads of a row that are left: a vector, a warp."""
+MOST_SHARED = {"cpu": 128 << 10, "cuda": 48 << 10}
+"""Bytes of shared memory of blocks that become one: a part of a second-level cache; what a GPU gives without
+being asked, with which several blocks are on a multiprocessor at a time."""
+PROCESSORS = 100
+"""Of large GPUs: fewer blocks leave some of them idle."""
+
+
+def sensible(record: KernelRecord, factors: Factors, place: str) -> bool:
+    """Whether there is any use in coarsening a launch: rows of vectors or warps, work for all processors, shared memory
+    that stays in a cache or on the chip."""
+    row = record.block[0] // factors.threads[0]
+    shared = sum(int(n) * SIZES.get(kind, 8) for n, kind in _SHARED.findall(record.llvm)) * factors.of_blocks
+    processors = environment.cores() if place == "cpu" else PROCESSORS
+    return (factors.threads[0] == 1 or row >= LEAST_ROW[place]) and (factors.of_blocks == 1 or (
+        shared <= MOST_SHARED[place] and math.prod(record.grid) // factors.of_blocks >= processors))
 
 
 def ways(how: Launch) -> dict[str, Launch]:
@@ -57,7 +80,9 @@ def chosen(how: Launch, record: KernelRecord, roots: Sequence[Any], run: Run) ->
         roots: its memories, which are copied.
         run: launches it in some way on memories.
     """
-    tried = ways(how)
+    place = "cuda" if lowered_for() == "cuda" else "cpu"
+    tried = {label: way for label, way in ways(how).items()
+             if way.rewrite is None or sensible(record, OTHERS[label].factors, place)}
     file = _file(how, record)
     label = _remembered(file)
     if label not in tried:

@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import jax.numpy as jnp
 import numpy as np
 
 F = np.float32
@@ -38,8 +39,8 @@ def variance(x):
 
 def triangle_area(a, b, c):
     s = (a + b + c) / 2
-    last = s - c                # blame
-    return np.sqrt(s * (s - a) * (s - b) * last)
+    product = s * (s - a) * (s - b) * (s - c)       # blame
+    return np.sqrt(product)
 
 
 def log_sum_exp(x):
@@ -65,13 +66,14 @@ def naive_sum(x):
 
 
 def hilbert_solve(a, b):
-    return np.linalg.solve(a, b)    # blame
+    return jnp.linalg.solve(a, b)       # blame
 
 
-def bessel_upward(x, j0, j1):
-    for n in range(1, 20):
-        j0, j1 = j1, 2 * n / x * j1 - j0    # blame
-    return j1
+def golden_powers(one):
+    before, now = one, (np.sqrt(5 * one) - 1) / 2
+    for _ in range(22):
+        before, now = now, before - now     # blame
+    return now
 
 
 def rump(a, b):
@@ -105,13 +107,13 @@ def quotient_of_difference(x, y, z):
 
 
 def huge_sine(x):
-    angle = x * x               # blame
-    return np.sin(angle)
+    angle = x * x
+    return np.sin(angle)        # blame
 
 
 def vandermonde(x, b):
-    matrix = x[:, None]**np.arange(len(x), dtype=x.dtype)
-    return np.linalg.solve(matrix, b)       # blame
+    matrix = x[:, None]**jnp.arange(len(x), dtype=x.dtype)
+    return jnp.linalg.solve(matrix, b)      # blame
 
 
 def power_iteration(a, x):
@@ -130,8 +132,8 @@ def running_variance(x):
     return (squares - total * total / count) / (count - 1)      # blame
 
 
-def integral_backwards(first):
-    y = first
+def integral_upward(one):
+    y = 1 - np.exp(-one)
     for n in range(1, 15):
         y = 1 - n * y           # blame
     return y
@@ -176,18 +178,18 @@ CLASSICS = {each.function.__name__: each for each in (
     Classic(hyperelastic_energy, (F(1e-2),), 10),
     Classic(naive_sum, (np.random.default_rng(0).random(20000, dtype=F),), 4),
     Classic(hilbert_solve, (_hilbert(7), np.ones(7, F)), 15),
-    Classic(bessel_upward, (F(1), F(0.7651976865579665), F(0.44005058574493355)), 20),
+    Classic(golden_powers, (F(1),), 10),
     Classic(rump, (77617.0, 33096.0), 53),
     Classic(muller, (2.0, -4.0), 30),
     Classic(exponential_minus_one, (F([1e-5, 1e-6]),), 15),
     Classic(one_minus_cosine, (F([1e-2, 1e-3]),), 10),
     Classic(roots_apart, (F([1e3, 1e6]),), 15),
-    Classic(quotient_of_difference, (F(1), F(1.0001), F(1.0)), 10),
+    Classic(quotient_of_difference, (F(1), F(1.0001), F(1.0)), 8),
     Classic(huge_sine, (F(12345.678),), 10),
-    Classic(vandermonde, (np.linspace(0.1, 1, 9).astype(F), np.ones(9, F)), 10),
+    Classic(vandermonde, (np.linspace(0.1, 1, 9).astype(F), (np.arange(9) % 3).astype(F)), 10),
     Classic(power_iteration, (_symmetric(20).astype(F), np.ones(20, F)), 3),
     Classic(running_variance, ((1000 + np.random.default_rng(0).standard_normal(2000)).astype(F),), 15),
-    Classic(integral_backwards, (F(0.6321205588285577),), 20),
+    Classic(integral_upward, (F(1),), 20),
     Classic(exponential_series, (F(-12),), 15),
     Classic(derivative_by_differences, (F(1),), 6),
     Classic(logistic_map, (F(0.3),), 20),

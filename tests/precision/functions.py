@@ -2,7 +2,7 @@
 import mpmath
 import numpy as np
 
-from reactant.precision import error_functions, exponential, hyperbolic, trigonometric
+from reactant.precision import error_functions, exponential, gamma_functions, hyperbolic, trigonometric
 from tests.precision import limbs
 
 
@@ -38,6 +38,10 @@ FUNCTIONS = {
     "erf": (error_functions.erf, mpmath.erf, [even(-6, 6), spread(1e-6, 1)]),
     "erfc": (error_functions.erfc, mpmath.erfc, [even(-6, 6)]),
     "erf_inv": (error_functions.erf_inv, mpmath.erfinv, [even(-1, 1)]),
+    "lgamma": (gamma_functions.lgamma, lambda x: mpmath.loggamma(x).real, [
+        even(0.1, 40), spread(1e-6, 1e30, signed=False), even(-0.9, -0.1)]),
+    "digamma": (gamma_functions.digamma, mpmath.digamma, [
+        even(1.6, 40), spread(1e-6, 1.3, signed=False), spread(2, 1e30, signed=False), even(-0.4, -0.1)]),
 }
 """By name: what is built, the truth, and what the arguments are drawn from; power takes two."""
 

@@ -83,7 +83,7 @@ def worst_bits(found: Sequence[np.ndarray], arguments: Sequence[Sequence[np.ndar
 
 def on_matrices(function: Callable[..., Sequence[Any]], matrices: Sequence[np.ndarray], dtype: Any, count: int
                 ) -> list[mpmath.matrix]:
-    """What a function of matrices of wide numbers, (1, m, n), gives for these: its real results, exactly, as matrices."""
+    """What a function of matrices of wide numbers, (1, m, n), gives for these: real results, exactly, as matrices."""
     with building():
         module = ir.Module.create()
         given = [_split(matrix, dtype, count) for matrix in matrices]

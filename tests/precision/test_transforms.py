@@ -17,8 +17,9 @@ def half(x, n):
 
 
 PROGRAMS = {"rfft": (np.fft.rfft, (3, 20)), "fft": (np.fft.fft, (1000,)), "even": (lambda x: half(x, 48), (48,)),
-            "odd": (lambda x: half(x, 49), (49,)), "planes": (np.fft.fft2, (6, 10)), "real planes": (np.fft.rfft2, (6, 9)),
-            "back": (np.fft.ifft, (100,)), "prime": (np.fft.fft, (521,)), "one": (np.fft.fft, (3, 1)),
+            "odd": (lambda x: half(x, 49), (49,)), "planes": (np.fft.fft2, (6, 10)),
+            "real planes": (np.fft.rfft2, (6, 9)), "back": (np.fft.ifft, (100,)),
+            "prime": (np.fft.fft, (521,)), "one": (np.fft.fft, (3, 1)),
             "real planes back": (lambda x: np.fft.irfft2(x + 1j * x[::-1], (4, 7)), (4, 4)),
             "long": (np.fft.rfft, (1 << 15,))}
 

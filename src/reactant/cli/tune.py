@@ -11,7 +11,7 @@ FOR_SCRIPTS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("program", help="an executable that reactant nvcc --tune made; its arguments follow --")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each version is run (default 3)")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each version is run (default 5)")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -25,6 +26,9 @@ from reactant.precision.accuracy.shadow import Shadow
 from reactant.precision.accuracy.twins import digits_of, has_digits
 from reactant.runtime.executable import Executable
 
+LITTLE = 10_000
+"""Elements of arguments for which compiling takes longer than any run."""
+QUICKLY = {"xla_backend_optimization_level": 0}
 Parts = tuple[np.ndarray, ...]
 Companions = list["Parts | None"]
 
@@ -32,31 +36,38 @@ Companions = list["Parts | None"]
 def measured(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], seconds: float) -> Found:
     """What `reactant.accuracy` finds, without its ways to be shown."""
     started = time.perf_counter()
-    lowered, arrays = as_jitted(function).lower_call(*copy.deepcopy((args, kwargs)))
-    module = _prepared(lowered)
-    with building():
-        made = shadow(module, lowered.options)
-        executable = Executable(made.module, name=lowered.name, xla_options=dict(lowered.options.xla),
-                                **lowered.as_numpy())
-    program = Program(made, executable, [np.asarray(each) for each in arrays], _names(lowered))
+    lowered, program = prepared(function, args, kwargs)
     compiled = time.perf_counter()
     results, exact, entries = program.run()
+    ran = time.perf_counter()
     _raise_as_the_program(lowered, results, function, args, kwargs)
     _, shaken, _ = program.run(shaken=True)
     outputs = [output for output in map(_output, program.names, results, exact, shaken) if output is not None]
-    found = Found(lowered.name, made.twin, outputs, _lines(entries), _branches(entries), _loops(entries))
-    ran = time.perf_counter()
+    found = Found(lowered.name, program.made.twin, outputs, _lines(entries), _branches(entries),
+                  _loops(entries), (compiled - started, ran - compiled))
     _blame(found, program, exact, seconds)
-    found.seconds = (compiled - started, ran - compiled)
     return found
 
 
-def _prepared(lowered: Lowered) -> ir.Module:
+def prepared(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> tuple[Lowered, Program]:
+    """The function's program, and the same beside itself, compiled. Raises what `reactant.accuracy` raises."""
+    lowered, arrays = as_jitted(function).lower_call(*copy.deepcopy((args, kwargs)))
+    module = _expanded(lowered)
+    with building():
+        made = shadow(module, lowered.options)
+        little = sum(each.size for each in arrays if hasattr(each, "size")) < LITTLE and not any(
+            op.name == "stablehlo.while" for op in modules.walk(made.module))
+        executable = Executable(made.module, name=lowered.name, **lowered.as_numpy(),
+                                xla_options=(QUICKLY if little else {}) | dict(lowered.options.xla)).compile()
+    return lowered, Program(made, executable, [np.asarray(each) for each in arrays], _names(lowered))
+
+
+def _expanded(lowered: Lowered) -> ir.Module:
     """The program as traced, derivatives written out. Raises `UnsupportedError` for what cannot be measured."""
     if getattr(lowered.traced, "callbacks", ()):
         raise UnsupportedError(f"reactant.accuracy: '{lowered.name}' calls Python while it runs, and what that "
                                "computes is not known in more precision.",
-                               hint="Give it the parts before and after the call.", code="not-in-limbs")
+                               hint="Give it the parts before and after the call.", code="not-measured")
     assert lowered.original is not None
     with building():
         module = modules.clone(lowered.original)
@@ -75,7 +86,7 @@ def _require_digits(name: str, module: ir.Module, dtypes: Sequence[np.dtype]) ->
         taken = ", ".join(map(str, dtypes)) or "nothing"
         raise UnsupportedError(f"reactant.accuracy: '{name}' computes with no floats: it takes {taken}.",
                                hint="Give it arguments of the dtype that the program is meant for, such as "
-                               "np.float32.", code="not-in-limbs")
+                               "np.float32.", code="not-measured")
 
 
 def _raise_as_the_program(lowered: Lowered, results: Sequence[np.ndarray], function: Callable[..., Any], args: tuple,
@@ -216,7 +227,15 @@ def _line(place: Place | None, entries: Sequence[tuple[Entry, Any, Any]]) -> Lin
     worst = sorted(entries, key=lambda each: -lost(float(each[1][0]), each[0].digits))
     return Line(_text(place), tuple(dict.fromkeys(entry.name.split(".")[1] for entry, *_ in worst)), digits, local,
                 grown, wrong, int(sum(counted[0] for *_, counted in entries)),
-                runs=int(max(counted[1] for *_, counted in entries)))
+                runs=max(_runs(entries).values()))
+
+
+def _runs(entries: Sequence[tuple[Entry, Any, Any]]) -> Counter[str]:
+    """How often operations ran, by their names: a loop may have been written out."""
+    found: Counter[str] = Counter()
+    for entry, _, counted in entries:
+        found[entry.name] += int(counted[1])
+    return found
 
 
 def _branches(entries: Sequence[tuple[Entry, Any, Any]]) -> list[Branch]:

@@ -155,8 +155,8 @@ def _exchanged(a: Number, k: ir.Value, place: ir.Value) -> Number:
 # ---- QR ------------------------------------------------------------------------------------------------------------
 
 def reflectors(a: Number) -> tuple[Number, Number]:
-    """R, the vectors of Householder's reflections below it without their leading 1, and tau, (batch, min(m, n)): LAPACK's
-    geqrf."""
+    """R, below it the vectors of Householder's reflections without their leading 1, and tau, (batch, min(m, n)):
+    LAPACK's geqrf."""
     batch, m, n = a.shape
     count = min(m, n)
     taus = a.each(lambda limb: ops.constant(0, dtype_of(limb), (batch, 1, count)))

@@ -8,9 +8,9 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import dtype_of, shape_of
+from reactant.ir.types import dtype_of
 from reactant.precision import exponential, trees, wide
-from reactant.precision.values import Number, Value, WideComplex, choose, conjugate, flat, like
+from reactant.precision.values import Number, WideComplex, choose, conjugate, flat, like
 from reactant.precision.wide import Wide
 
 Shape = tuple[int, ...]

@@ -113,6 +113,14 @@ def round_nearest_away(x: Wide) -> Wide:
     return _kept(found, head)
 
 
+def is_whole(x: Wide) -> ir.Value:
+    """Whether there is nothing behind the point: then there is nothing in any limb."""
+    found = ops.compare(x.head, ops.floor(x.head), "EQ")
+    for limb in x.limbs[1:]:
+        found = ops.and_(found, ops.compare(limb, ops.floor(limb), "EQ"))
+    return found
+
+
 STEPS = 24
 """Steps of a remainder at most: each takes more than half of a limb's digits off the quotient."""
 

@@ -1,8 +1,8 @@
 """Eigenvalues of Hermitian matrices, and singular values, by Jacobi's rotations in limbs.
 
 They start from the vectors that LAPACK finds for the first limbs, made orthogonal by Newton and Schulz's iteration:
-then what is left off the diagonal is small, and a sweep or two of rotations make it smaller than the last limb's digits,
-clusters included. Where the narrow format finds no vectors, more sweeps start from the matrix itself.
+then what is left off the diagonal is small, and a sweep or two of rotations make it smaller than the last limb's
+digits, clusters included. Where the narrow format finds no vectors, more sweeps start from the matrix itself.
 
 Each round rotates half as many pairs as there are columns, all at once; a fixed permutation brings other pairs together
 for the next round (Brent and Luk, SIAM J. Sci. Stat. Comput. 6, 1985). Singular values are those of one-sided
@@ -11,7 +11,7 @@ rotations (Hestenes, 1958), whose columns become U by a QR factorization.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -19,7 +19,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.ir.lapack import LETTERS, lapack_svd, letters, library_call
 from reactant.ir.types import dtype_of, tensor_type
-from reactant.precision import complexes, contraction, entries, factorizations, matrices, rounding, wide
+from reactant.precision import contraction, entries, factorizations, matrices, rounding, wide
 from reactant.precision.error_free import digits
 from reactant.precision.factorizations import HIGH
 from reactant.precision.matrices import once, spread
@@ -27,20 +27,21 @@ from reactant.precision.values import Number, WideComplex, choose, conjugate, li
 from reactant.precision.wide import Wide
 
 MOST_SWEEPS = 40
+Rotation: TypeAlias = "tuple[Wide, Wide, WideComplex | None]"
 
 
 # ---- eigenvalues ---------------------------------------------------------------------------------------------------
 
 def hermitian(a: Number, lower: bool, vectors: bool) -> tuple[Wide, Number | None]:
-    """Eigenvalues, ascending, (batch, n), and vectors in columns, of matrices of which one triangle is looked at; NaN of
-    what is not finite."""
+    """Eigenvalues, ascending, (batch, n), and vectors in columns, of matrices of which one triangle is looked at; NaN
+    of what is not finite."""
     n = a.shape[1]
     of = _hermitian_of(a, lower)
     scale = matrices.exponent(of)
     with wide.finite():
         near = matrices.times_power(of, ops.negate(scale))
         v = _orthogonal(_narrow_vectors(near), n)
-        b = contraction.product(matrices.adjoint(v), contraction.product(near, v))
+        b = _product(matrices.adjoint(v), _product(near, v))
         b = _even(_half(b + matrices.adjoint(b)).each(lambda limb: ops.multiply(limb, 2.0**HIGH)), True)
         carried = [b, _even(v, False)] if vectors else [b]
         found = matrices.until(lambda k, b, *_: _going(k, b, n), carried, _sweep)
@@ -97,9 +98,14 @@ def _narrow_vectors(a: Number) -> Number:
 def _orthogonal(v: Number, n: int) -> Number:
     """The orthogonal matrix next to one: V + V (1 - V^H V) / 2, as often as the digits double."""
     def step(k: ir.Value, v: Number) -> list[Number]:
-        rest = matrices.unit(v, n, n) - contraction.product(matrices.adjoint(v), v)
-        return [v + _half(contraction.product(v, rest))]
+        rest = matrices.unit(v, n, n) - _product(matrices.adjoint(v), v)
+        return [v + _half(_product(v, rest))]
     return matrices.counted(1 + math.ceil(math.log2(real_part(v).count)), [v], step)[0]
+
+
+def _product(x: Number, y: Number) -> Number:
+    found: Any = contraction.product(x, y)
+    return found
 
 
 def _half(x: Number) -> Number:
@@ -134,12 +140,12 @@ def _noise(x: Wide, n: int) -> float:
     return 4.0 * n * 2.0**-(digits(x.dtype) * x.count)
 
 
-def _sweep(k: ir.Value, b: Number, *v: Number) -> list[Number]:
+def _sweep(k: ir.Value, b: Any, *v: Any) -> list[Any]:
     """Rotations of all pairs; then the columns are where they have been."""
     return matrices.counted(max(b.shape[2] - 1, 1), [b, *v], _round)
 
 
-def _round(k: ir.Value, b: Number, *v: Number) -> list[Number]:
+def _round(k: ir.Value, b: Any, *v: Any) -> list[Any]:
     half = b.shape[2] // 2
     top, bottom = _halves(b, 2)
     first, second = _diagonal(_part(top, 1, 0, half)), _diagonal(_part(bottom, 1, half, 2 * half))
@@ -160,9 +166,9 @@ def _halves(x: Number, dimension: int) -> tuple[Number, Number]:
     return _part(x, dimension, 0, n // 2), _part(x, dimension, n // 2, n)
 
 
-def _rotation(alpha: Wide, beta: Wide, gamma: Number) -> tuple[Wide, Wide, Number | None]:
-    """c, s, w, (batch, 1, half), such that [[c, s], [-s w, c w]] makes [[alpha, gamma], [conj(gamma), beta]] diagonal; w
-    is None for 1."""
+def _rotation(alpha: Wide, beta: Wide, gamma: Wide | WideComplex) -> Rotation:
+    """c, s, w, (batch, 1, half), such that [[c, s], [-s w, c w]] makes [[alpha, gamma], [conj(gamma), beta]] diagonal;
+    w is None for 1."""
     size = _root(matrices.square_of_size(gamma)) if isinstance(gamma, WideComplex) else gamma
     size, difference = once(size, beta - alpha)
     double = size.times_power(2.0)
@@ -187,7 +193,7 @@ def _root(x: Wide) -> Wide:
     return wide.choose(zero, x, wide.sqrt(wide.choose(zero, x.of(1.0), x)))
 
 
-def _turned(x: Number, rotation: tuple[Wide, Wide, Number | None]) -> Number:
+def _turned(x: Number, rotation: Rotation) -> Number:
     """x J: pairs of columns, of which one is in each half."""
     c, s, w = rotation
     top, bottom = _halves(x, 2)
@@ -247,7 +253,7 @@ def singular(a: Number, full: bool, vectors: bool) -> tuple[Wide, Number | None,
     with wide.finite():
         near = matrices.times_power(a, ops.negate(scale))
         v = _orthogonal(matrices.adjoint(_widened(lapack_svd(_narrow(near))[2], near)), n)
-        w = contraction.product(near, v).each(lambda limb: ops.multiply(limb, 2.0**HIGH))
+        w = _product(near, v).each(lambda limb: ops.multiply(limb, 2.0**HIGH))
         w, v = _orthogonal_columns(_even(w, False), _even(v, False))
         w, v = _cut(w, m, n), _cut(v, n, n)
         keys = -matrices.column_sums(matrices.square_of_size(w))
@@ -279,7 +285,7 @@ def _orthogonal_columns(w: Number, v: Number) -> tuple[Number, Number]:
         above = ops.reduce(ops.compare(worst, bound, "GT"), False, (0,), "or")
         return ops.and_(above, ops.compare(k, ops.splat(MOST_SWEEPS, k), "LT"))
 
-    def turn(k: ir.Value, w: Number, v: Number, worst: ir.Value) -> list[Any]:
+    def turn(k: ir.Value, w: Any, v: Any, worst: ir.Value) -> list[Any]:
         top, bottom = _halves(w, 2)
         alpha, beta = (matrices.column_sums(matrices.square_of_size(each)) for each in (top, bottom))
         gamma = matrices.column_sums(conjugate(top) * bottom)
@@ -289,8 +295,8 @@ def _orthogonal_columns(w: Number, v: Number) -> tuple[Number, Number]:
         cosine = ops.select(ops.compare(sizes, 0.0, "GT"), ops.divide(size, sizes), 0.0)
         worst = ops.maximum(worst, ops.reduce(cosine, 0.0, (1, 2), "maximum"))
         # squares of squares would leave the range
-        rotation = _rotation(*(each.each(lambda limb: ops.multiply(limb, 2.0**-HIGH)) for each in (alpha, beta)),
-                             gamma.each(lambda limb: ops.multiply(limb, 2.0**-HIGH)))
+        alpha, beta, gamma = (each.each(lambda limb: ops.multiply(limb, 2.0**-HIGH)) for each in (alpha, beta, gamma))
+        rotation = _rotation(alpha, beta, gamma)
         return [_moved(_turned(w, rotation), 2), _moved(_turned(v, rotation), 2), worst]
 
     def sweep(k: ir.Value, w: Number, v: Number, worst: ir.Value) -> list[Any]:

@@ -27,3 +27,15 @@ def test_reductions(name):
     found, wanted = reactant.jit(function, floats=TWO)(X), function(X)
     assert found.dtype == wanted.dtype
     np.testing.assert_allclose(found, wanted, rtol=2.0**-40, atol=2.0**-44)
+
+
+def complex_added(x):
+    y = np.zeros(7, complex)
+    np.add.at(y, np.arange(40) % 7, x[0] + 1j * x[1])
+    y[2:4] = x[2, :2] - 2j
+    return y
+
+
+@pytest.mark.slow
+def test_scatters_of_complex_numbers():
+    np.testing.assert_allclose(reactant.jit(complex_added, floats=TWO)(X), complex_added(X), rtol=2.0**-40)

@@ -7,6 +7,7 @@
 
 #include "checks.h"
 #include "runtime.h"
+#include "tuning.h"
 
 namespace {
 
@@ -149,6 +150,7 @@ std::string tuned_modules() {
 void list_modules(std::vector<const ReactantModule *> *into) { listed = into; }
 
 void forget(const ReactantModule *module) {
+    forget_sites(module);
     Registry &r = registry();
     std::unique_lock lock(r.mutex);
     std::vector<const ReactantModule *> rest;

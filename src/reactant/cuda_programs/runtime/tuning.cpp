@@ -25,6 +25,8 @@ constexpr unsigned rounds = 7;                  // pairs of launches that a vers
 constexpr double better = 0.95, pairs_better = 0.8;
 // Launches of less work are not measured: the clock would be what is.
 constexpr uint64_t shortest = 20000;
+constexpr unsigned shortest_row = 8;            // threads: one vector
+constexpr uint64_t most_shared = 128 << 10;     // bytes of blocks that are run as one: a part of a second-level cache
 constexpr const char *schedules[] = {"", "alone", "fine", "coarse"};
 thread_local Schedule now = Schedule::usual;
 
@@ -225,8 +227,18 @@ Site &site_of(Tuner &tuner, const ReactantLaunch &launch) {
     return site;
 }
 
+// Whether there is any use in a version: rows of vectors, work for all CPU threads, shared memory that stays in a cache.
+bool sensible(const ReactantVersion &version, const ReactantLaunch &launch) {
+    const uint64_t merged = (uint64_t)version.merged[0] * version.merged[1] * version.merged[2];
+    if (version.threads[0] > 1 && launch.block[0] / version.threads[0] < shortest_row) return false;
+    if (merged == 1) return true;
+    const uint64_t shared = launch.kernel->static_shared + launch.dynamic_shared;
+    return launch.blocks / merged >= (uint64_t)processors() && merged * shared <= most_shared;
+}
+
 // Blocks that are left over have to be the last ones of the grid, so that they are run as a range.
 bool fits(const ReactantVersion &version, const ReactantLaunch &launch) {
+    if (!sensible(version, launch)) return false;
     for (unsigned k = 0; k < 3; ++k) {
         if (launch.block[k] % version.threads[k] != 0 || launch.grid[k] < version.merged[k]) return false;
         if (launch.grid[k] % version.merged[k] == 0) continue;
@@ -276,6 +288,15 @@ void compare(Tuner &tuner, Site &site, int version, double each) {
 }  // namespace
 
 Schedule schedule() { return now; }
+
+void forget_sites(const ReactantModule *module) {
+    if (!made) return;
+    std::lock_guard<std::mutex> lock(made->mutex);
+    for (auto site = made->sites.begin(); site != made->sites.end();) {
+        bool gone = site->first.kernel >= module->kernels && site->first.kernel < module->kernels + module->kernel_count;
+        site = gone ? made->sites.erase(site) : std::next(site);
+    }
+}
 
 Trial::Trial(ReactantLaunch &launch, uint64_t threads) : launch(launch), program(launch), site(nullptr),
                                                          covered(launch.blocks), threads(threads) {

@@ -10,6 +10,8 @@ namespace reactant {
 enum class Schedule { usual, alone, fine, coarse };
 Schedule schedule();                            // of the launch that this thread runs
 
+void forget_sites(const ReactantModule *module);        // of kernels that are gone
+
 // A launch that is run by a version, and perhaps measured.
 class Trial {
 public:

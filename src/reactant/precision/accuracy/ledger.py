@@ -10,7 +10,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
-from reactant.ir.types import shape_of, size
+from reactant.ir.types import dtype_of, shape_of, size
 from reactant.precision.accuracy import measures
 from reactant.precision.accuracy.measures import FLOAT64, Measured, Row
 from reactant.support.records import dataclass
@@ -125,13 +125,13 @@ class Ledger:
 
     def _measured(self, waiting: Sequence[list[Row]]) -> tuple[Measured, list[tuple[int, ...]]]:
         """All that waits in one table, and where its rows are."""
-        groups: dict[int, list[tuple[int, Row]]] = {}
+        groups: dict[tuple[int, np.dtype], list[tuple[int, Row]]] = {}
         for number, rows in enumerate(waiting):
             for row in rows:
-                groups.setdefault(size(shape_of(row.x)), []).append((number, row))
+                groups.setdefault((size(shape_of(row.x)), dtype_of(row.x)), []).append((number, row))
         parts, count = [], 0
         places: list[tuple[int, ...]] = [()] * len(waiting)
-        for extent, members in groups.items():
+        for (extent, _), members in groups.items():
             parts.append(measures.measured([row for _, row in members], extent))
             for k, (number, _) in enumerate(members):
                 places[number] = (*places[number], count + k)
@@ -169,7 +169,8 @@ class Ledger:
                     starts[id(known.measured)], count = count, count + shape_of(known.measured.worst)[0]
                     tables.append(known.measured)
                 where[value] = tuple(starts[id(known.measured)] + k for k in known.places)
-        return Measured(*(ops.concatenate(list(each), 0) for each in zip(*tables, strict=True))), where
+        whole = [ops.concatenate(list(each), 0) for each in zip(*tables, strict=True)]
+        return Measured(*ops.optimization_barrier(*whole)), where
 
     def _out_of_range(self, table: Measured, results: Sequence[Sequence[int]],
                       operands: Sequence[Sequence[int]]) -> ir.Value:

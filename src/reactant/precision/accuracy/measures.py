@@ -21,7 +21,7 @@ FLOAT64, INT64 = np.dtype(np.float64), np.dtype(np.int64)
 
 class Row(NamedTuple):
     """An array of real numbers, its companion (a float64, and what that leaves, if anything), and what errors are parts
-    of, if not the companion. All float64."""
+    of, if not the companion; also float64."""
 
     x: ir.Value
     head: ir.Value
@@ -45,14 +45,18 @@ def vector(numbers: Sequence[ir.Value]) -> ir.Value:
 
 
 def measured(rows: Sequence[Row], size: int) -> Measured:
-    """Of arrays of one size."""
-    x, head = (_stacked(each, size) for each in ([r.x for r in rows], [r.head for r in rows]))
-    apart = ops.subtract(head, x)
+    """Of arrays of one size and format."""
+    stacks = [[r.x for r in rows], [r.head for r in rows]]
     if rows[0].low is not None:
-        apart = ops.add(apart, _stacked([r.low for r in rows if r.low is not None], size))
-    apart, scale = ops.abs(apart), ops.abs(head)
+        stacks.append([r.low for r in rows if r.low is not None])
+    # what is put together is kept as it is: as a part of something else it takes compilers long
+    x, head, *low = ops.optimization_barrier(*(_stacked(each, size) for each in stacks))
+    x = ops.convert(x, FLOAT64)
+    apart = ops.abs(ops.subtract(head, x) if not low else ops.add(ops.subtract(head, x), low[0]))
+    scale = ops.abs(head)
     if any(r.scale is not None for r in rows):
-        scale = _stacked([ops.abs(r.head) if r.scale is None else r.scale for r in rows], size)
+        scale, = ops.optimization_barrier(_stacked([ops.abs(r.head) if r.scale is None else r.scale for r in rows],
+                                                   size))
     known = ops.is_finite(apart)
     both_nan = ops.and_(ops.compare(x, x, "NE"), ops.compare(head, head, "NE"))
     same = ops.or_(ops.compare(x, head, "EQ"), both_nan)

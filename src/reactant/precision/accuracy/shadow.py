@@ -20,6 +20,7 @@ from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, shape_of, size, tensor_type
 from reactant.precision.accuracy import measures
 from reactant.precision.accuracy.ledger import Entry, Ledger, Notes, Place
+from reactant.precision.accuracy.pieces import in_pieces
 from reactant.precision.accuracy.twins import Twin, digits_of, has_digits
 from reactant.precision.values import Value
 from reactant.support.records import dataclass
@@ -56,6 +57,8 @@ def rounds(op: ir.Operation) -> bool:
         and any(has_digits(r.type) for r in op.results)
 
 
+TOGETHER = 6
+"""Results that may become one kernel."""
 CONTROL: dict[str, Callable[[Shadowing, ir.Operation], None]] = {}
 """What makes loops, branches and sorts anew, by the names of operations."""
 
@@ -71,6 +74,7 @@ class Shadowing:
         self.random = np.random.default_rng(0)
         self.notes = Notes()
         self.ledger = Ledger(self.notes, self.rows)
+        self.fresh: list[ir.Value] = []     # what no barrier is behind
 
     def run(self) -> Shadow:
         """Make `@main` anew."""
@@ -101,6 +105,7 @@ class Shadowing:
         new.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, [r.type for r in results]))
         old.erase()
         modules.run_passes(self.module, "func.func(cse)")
+        in_pieces(self.module)
         return Shadow(self.module, self.notes.entries, lines, [len(each) for each in parts], self.twin.name)
 
     def give(self, old: ir.Value, new: ir.Value) -> None:
@@ -124,6 +129,7 @@ class Shadowing:
         if op.name in CONTROL:
             self.ledger.ask(*(v for v in modules.captured(op) if v in self.wide))
             self.ledger.flush()
+            self.settle()
             CONTROL[op.name](self, op)
             return
         modules.clone_with(op, self.plain)
@@ -174,6 +180,20 @@ class Shadowing:
                                 operands)
                 shaken = self.twin.chosen(self.shaken, self.twin.shaken(wide, self.part()), wide)
                 self.wide[result] = self.twin.chosen(self.masks[place], self.twin.widen(local), shaken)
+                self.fresh.append(result)
+        if len(self.fresh) >= TOGETHER:
+            self.settle()
+
+    def settle(self) -> None:
+        """Put a barrier behind what has been computed since the last one: compilers would compute it again for each of
+        its uses, and again what that is computed from."""
+        if self.fresh:
+            parts = [[self.plain[v], *self.twin.parts(self.wide[v])] for v in self.fresh]
+            kept = iter(ops.optimization_barrier(*(part for each in parts for part in each)))
+            for value, each in zip(self.fresh, parts, strict=True):
+                self.plain[value], *wide = (next(kept) for _ in each)
+                self.wide[value] = self.twin.whole(wide, dtype_of(value))
+        self.fresh = []
 
     def part(self) -> float:
         """From a half to 1, or less than none: another one for each operation, since equal ones would cancel."""
@@ -195,13 +215,13 @@ class Shadowing:
     def noting(self) -> Iterator[Notes]:
         """Inside, what is measured is noted apart; values that are made there are forgotten afterwards."""
         notes, ledger = self.notes, self.ledger
-        self.notes = Notes()
+        self.notes, self.fresh = Notes(), []
         self.ledger = Ledger(self.notes, self.rows, ledger)
         try:
             yield self.notes
             self.ledger.flush()
         finally:
-            self.notes, self.ledger = notes, ledger
+            self.notes, self.ledger, self.fresh = notes, ledger, []
 
 
 DECIDING = {"stablehlo.compare", "stablehlo.convert", "stablehlo.reduce", "stablehlo.is_finite"}

@@ -97,7 +97,7 @@ class Twin:
 def refusal(op: ir.Operation, why: str) -> UnsupportedError:
     """The error about an operation that cannot be done in more precision."""
     return UnsupportedError(f"reactant.accuracy: {why}.", span=Span.at(file_and_line(op.location)),
-                            hint="Give it the part of the program before or after this line.", code="not-in-limbs")
+                            hint="Give it the part of the program before or after this line.", code="not-measured")
 
 
 def _pair(re: Row, im: Row) -> list[Row]:
@@ -134,7 +134,6 @@ class Doubled(Twin):
 
     def rows(self, x: ir.Value, wide: Value) -> list[Row]:
         assert isinstance(wide, ir.Value)
-        x = self.widen(x)
         return _pair(*(Row(part(x), part(wide)) for part in (ops.real, ops.imag))) if is_complex(dtype_of(x)) \
             else [Row(x, wide)]
 
@@ -280,7 +279,7 @@ class Limbs(Twin):
         if isinstance(wide, WideComplex):
             return _pair(*(self.rows(part, each)[0] for part, each in ((ops.real(x), wide.re), (ops.imag(x), wide.im))))
         assert isinstance(wide, Wide)
-        return [Row(ops.convert(x, FLOAT64), wide.head, wide.limbs[1])]
+        return [Row(x, wide.head, wide.limbs[1])]
 
     def chosen(self, predicate: ir.Value, yes: Value, no: Value) -> Value:
         pairs = zip(flat([yes]), flat([no]), strict=True)

@@ -14,6 +14,7 @@ from reactant.precision import (
     entries,
     error_functions,
     exponential,
+    gamma_functions,
     hyperbolic,
     rounding,
     trigonometric,
@@ -89,7 +90,8 @@ offer({
     "stablehlo.sine": trigonometric.sine, "stablehlo.cosine": trigonometric.cosine, "stablehlo.tan": trigonometric.tan,
     "stablehlo.atan2": trigonometric.atan2, "chlo.atan": trigonometric.atan, "chlo.asin": trigonometric.asin,
     "chlo.acos": trigonometric.acos, "chlo.erf": error_functions.erf, "chlo.erfc": error_functions.erfc,
-    "chlo.erf_inv": error_functions.erf_inv,
+    "chlo.erf_inv": error_functions.erf_inv, "chlo.lgamma": gamma_functions.lgamma,
+    "chlo.digamma": gamma_functions.digamma,
 })
 
 

@@ -5,7 +5,7 @@ elements, and processors work on many at once.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -34,16 +34,37 @@ def reduce(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value]:
 
 @declare("scatter")
 def scatter(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value]:
-    """With the region on limbs. Inputs that are the same zeros are told apart: XLA:CPU gives both of them one place in
-    memory (jaxlib 0.10.2), and all results are those of the first."""
-    count = len(op.results)
-    inputs = [_told_apart(each) if isinstance(each, Wide) else each for each in operands[:count]]
-    if any(isinstance(each, WideComplex) for each in operands) or count > 1:
-        raise c.refusal(op, "a scatter of several arrays or of complex numbers has no form for them")
-    return _with_region(c, op, (*inputs, *operands[count:]))
+    """With the region on limbs; complex numbers that are set or added to, the real parts before the imaginary ones."""
+    x, indices, update = operands[0], operands[len(op.results)], operands[-1]
+    if len(op.results) > 1:
+        raise c.refusal(op, "a scatter of several arrays has no form for them")
+    if not isinstance(x, WideComplex):
+        return _with_region(c, op, (_told_apart(x) if isinstance(x, Wide) else x, *operands[1:]))
+    block = op.regions[0].blocks[0]
+    added = _combiner(op) == "stablehlo.add"
+    if not added and list(block.operations[len(block.operations) - 1].operation.operands) != [block.arguments[1]]:
+        raise c.refusal(op, "a scatter of complex numbers that neither sets nor adds them has no form")
+    assert isinstance(indices, ir.Value) and isinstance(update, WideComplex)
+    return [WideComplex(_scattered(op, x.re, indices, update.re, added),
+                        _scattered(op, x.im, indices, update.im, added))]
+
+
+def _scattered(op: ir.Operation, x: Wide, indices: ir.Value, update: Wide, added: bool) -> Wide:
+    """The scatter of one part."""
+    x = _told_apart(x)
+    made = ops.create("stablehlo.scatter", results=[limb.type for limb in x.limbs], attributes=attributes_of(op),
+                      operands=[*x.limbs, indices, *update.limbs], regions=1)
+
+    def body(*arguments: ir.Value) -> Sequence[ir.Value]:
+        old, new = Wide(arguments[:x.count]), Wide(arguments[x.count:])
+        return (old + new if added else new).limbs
+    ops.fill_region(made.regions[0], [tensor_type((), x.dtype)] * 2 * x.count, body)
+    return Wide(list(made.results))
 
 
 def _told_apart(x: Wide) -> Wide:
+    """Inputs that are the same zeros would get one place in memory from XLA:CPU (jaxlib 0.10.2), and all results were
+    those of the first."""
     tiny = float(ml_dtypes.finfo(x.dtype).smallest_subnormal)
     apart = [-0.0, tiny, -tiny]
     return Wide([x.head, *(ops.splat(other, limb) if _is_zero(limb) else limb
