@@ -3,7 +3,7 @@
     python benchmarks/improve.py                 30 classic expressions, bits of error before and after
     python benchmarks/improve.py --only 2sqrt    some of them
     python benchmarks/improve.py --programs      whole programs: right bits and time, original and versions
-    python benchmarks/improve.py --programs --only kalman --picture FILE     the front of one of them
+    python benchmarks/improve.py --programs --only hyperelastic --picture FILE     the front of one of them
     python benchmarks/improve.py --costs         nanoseconds of each operation, as `precision/improvement` has them
 
 Expressions are written after R. W. Hamming, "Numerical Methods for Scientists and Engineers", chapter 3, whose examples
@@ -126,7 +126,7 @@ def programs(only: list[str], picture: str | None) -> None:
         first = found.versions[0]
         won = [each for each in found.versions if each.bits >= first.bits + 8 and each.seconds <= 1.05 * first.seconds
                or each.bits >= first.bits - 0.5 and each.seconds * 1.3 <= first.seconds]
-        print(f"{found}\n   {'won: ' + won[0].name if won else 'nothing won'}\n", flush=True)
+        print(f"{found}\n{found.explain()}\n   {'won: ' + won[0].name if won else 'nothing won'}\n", flush=True)
         if picture is not None:
             found.plot(picture)
 

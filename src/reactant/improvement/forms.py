@@ -46,8 +46,8 @@ class Found(NamedTuple):
         return self.expression, self.dtype.name
 
 
-def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight: float, search: bool) -> Found:
-    """All options for an expression on a profile of its leaves. search: for other forms too, not only other formats."""
+def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight: float) -> Found:
+    """All options for an expression on a profile of its leaves."""
     given = _thinned(profile.samples)
     real = truth.in_reals(expression, given, dtype)[0][expression]
     before = measured(expression, given, real, dtype)
@@ -55,7 +55,7 @@ def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight:
     options = [Option(None, base, before.cost)]
     ranges = _ranges(profile, dtype)
     accurate: dict[Piecewise, Ranges | None] = {whole(expression): None}
-    if search and base > SAME / 4 and len(list(operations(expression))) > 1:
+    if base > SAME / 4 and len(list(operations(expression))) > 1:
         forms = candidates(expression, given, dtype)
         pieces = best_pieces(expression, forms, given, dtype)
         for each in dict.fromkeys((pieces, *(whole(form.expression) for form in forms[:3]))):
@@ -67,7 +67,7 @@ def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight:
             for pieces, guard in accurate.items():
                 guard = ranges if name == "float32" else guard
                 options.append(_option(expression, Form(pieces, name, guard), given, real, dtype))
-    if search and dtype == np.float64 and min(each.bits for each in options) > SAME:
+    if dtype == np.float64 and min(each.bits for each in options) > SAME:
         for name in LIMBS:
             options.append(_option(expression, Form(whole(expression), name), given, real, dtype))
     return Found(expression, dtype, _worthwhile(options), weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -23,7 +23,7 @@ from reactant.precision.improvement.expressions import Expression
 from reactant.precision.improvement.recipe import Recipe
 from reactant.runtime.executable import Executable
 
-Array = np.ndarray
+Array: TypeAlias = np.ndarray
 DIGITS = {"float32": 24, "float64": 53}
 ELEMENTS = 256
 """Of a result that are compared with real numbers, where those are computed one by one."""

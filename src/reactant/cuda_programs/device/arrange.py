@@ -263,7 +263,7 @@ class Arranger:
         """A kernel whose threads do not meet and whose blocks can be taken for one. `other`: the kernel, for a thread
         and for a version of the interior."""
         memory = together.memory_of(cut, self.types(cut), shared.sizes, shared.dynamic, self.layout)
-        border, group, agreement = self.versions_of(made, other[1], cut, [], GROUP, RowVectors)
+        border, group, agreement = self.versions_of(made, other[1], cut, [], self.version.lanes or GROUP, RowVectors)
         arrays = [size for _, size in memory.arrays]
         if agreement:
             self.made.append(border.group(arrays, "noinline cold optsize "))

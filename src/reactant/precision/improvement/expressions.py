@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
 
-Array = np.ndarray
+Array: TypeAlias = np.ndarray
 
 
 class Operation(NamedTuple):

@@ -206,9 +206,9 @@ def parsed(text: str, variables: str | tuple[str, ...] = VARIABLES) -> Expressio
         match node:
             case ast.Name(id=name):
                 return leaf(variables.index(name))
-            case ast.Constant(value=value):
+            case ast.Constant(value=int() | float() as value):
                 return number(Fraction(value))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return number(-Fraction(value))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return made("negate", of(operand))

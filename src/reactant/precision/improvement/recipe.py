@@ -17,8 +17,8 @@ from reactant.precision.improvement.regimes import Piecewise, whole
 from reactant.precision.improvement.regions import Place, places
 
 LIMBS = {"float64x2": ("float64", 2)}
-PASS_COST = 0.5
-"""Nanoseconds per element that a branch over a whole array costs more than a selection: its leaves are read twice."""
+PASS_COST = 2.0
+"""Nanoseconds per element that a branch over a whole array costs: its leaves are read twice, and it is not fused."""
 
 
 class Form(NamedTuple):
@@ -102,7 +102,8 @@ def _guarded(place: Place, form: Form, options: CompileOptions) -> ir.Value:
     def by_element() -> ir.Value:
         return ops.select(within, _computed(place, form, options), original())
 
-    if cost(place.expression, place.dtype) <= PASS_COST or size(shape) == 0:
+    in_loop = place.op.parent.operation.name != "func.func"     # where a branch would be in the way of native code
+    if in_loop or cost(place.expression, place.dtype) <= PASS_COST or size(shape) == 0:
         return by_element()
     everywhere = ops.reduce(within, True, tuple(range(len(shape))), "and") if shape else within
     return ops.if_(everywhere, lambda: [_computed(place, form, options)], lambda: [by_element()],

@@ -32,7 +32,7 @@ class Profile(NamedTuple):
 
 def instrumented(module: ir.Module) -> list[Place]:
     """Give `@main` four further results for each of its expressions, in place; what the expressions are."""
-    found = places(module)
+    found = [each for each in places(module) if size(shape_of(each.leaves[0]))]
     main = modules.function(module)
     block = main.regions[0].blocks[0]
     looped = [each.op.block != block for each in found]

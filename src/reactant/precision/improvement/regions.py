@@ -1,7 +1,7 @@
 """The elementwise float expressions of a module: where they are, and of which values."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ def _of_block(block: ir.Block) -> Iterator[Place]:
             value = op.results[0]
             if value in cuts or any(use.owner.operation.results[0] not in arithmetic
                                     if len(use.owner.operation.results) == 1 else True for use in value.uses):
-                expression, leaves = _read(value, lambda v, top=value: v in arithmetic and (v == top or v not in cuts))
+                expression, leaves = _read(value, {each for each in arithmetic if each == value or each not in cuts})
                 if leaves:
                     yield Place(op, expression, tuple(leaves), shape_and_dtype(value.type)[1])
         elif op.name in ENTERED:
@@ -78,8 +78,8 @@ def _cuts(arithmetic: dict[ir.Value, ir.Operation]) -> set[ir.Value]:
     return cuts
 
 
-def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expression, list[ir.Value]]:
-    """A value as an expression of numbered leaves."""
+def _read(root: ir.Value, inside: set[ir.Value]) -> tuple[Expression, list[ir.Value]]:
+    """A value as an expression of numbered leaves, which are what is not inside."""
     leaves: list[ir.Value] = []
     found: dict[ir.Value, Expression] = {}
 
@@ -89,7 +89,7 @@ def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expressio
         return found[value]
 
     def _made_of(value: ir.Value) -> Expression:
-        if inside(value):
+        if value in inside:
             op = value.owner
             operands = [of(each) for each in op.operands]
             if op.name == "chlo.square":

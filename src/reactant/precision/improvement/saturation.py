@@ -25,7 +25,7 @@ class Form(NamedTuple):
 
     name: str
     operands: tuple[int, ...]
-    value: int | Fraction | None = None
+    value: Any = None
 
 
 Classes = list[list[Form]]
