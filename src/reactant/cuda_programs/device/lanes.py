@@ -91,8 +91,8 @@ class Lanes:
         raise NotImplementedError
 
     def based(self, pointer: str) -> tuple[str, str, str, str] | None:
-        """(how indices of 32 bits are widened, "" where they are of 64, base, indices, type of elements) of addresses on a
-        base that all threads have in common."""
+        """Addresses on a base that all threads have in common: how indices of 32 bits are widened ("" where they are
+        of 64), base, indices, type of elements."""
         raise NotImplementedError
 
     def clamped(self, name: str) -> str:
