@@ -13,6 +13,7 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,11 +64,11 @@ def large(scale: float, rounds: int) -> None:
         row(f"polynomial, {np.dtype(dtype).name}", Classic(polynomial, (x.astype(dtype),), 0), rounds)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="NAME")
     parser.add_argument("--tiny", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     rounds = 1 if options.tiny else 7
     print(ROWS.format("program", "format", "wrong", "found", "beside, s", "alone, s", "run, x", "line that is blamed"))
     chosen = {name: each for name, each in CLASSICS.items() if options.only in name}

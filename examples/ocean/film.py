@@ -103,9 +103,8 @@ def map_sensitivity(output: Path, console: Console, size: int = 24, steps: int =
         scale: pixels of a cell.
     """
     model = cases.channel(size, size * 3 // 4, max(size // 6, 4))
-    reactant.jit(start)(model)
+    reactant.jit(start, native="never")(model)
     row = model.grid.extent[1] // 2
-    adjoint.spin_up(model, 2, steps, row)
     value, by_temperature, by_stress = adjoint.sensitivity(model, steps, row)
     picture = one_above_the_other(fully_coloured(by_temperature[0], scale), fully_coloured(by_stress, scale))
     Image.fromarray(picture).quantize(64).save(output, optimize=True)

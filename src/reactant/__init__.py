@@ -31,7 +31,8 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
          **dict.fromkeys(("Jitted", "RecompilationWarning"), "calling.jitted"),
          "accuracy": "digits",
          "explain": "explanation", "profile": "profiling", "verify": "verification", "vmap": "mapping",
-         "bisect": "diagnosis.bisection", "improve": "improvement", "without_limbs": "precision.left_alone",
+         "bisect": "diagnosis.bisection", "without_limbs": "precision.left_alone",
+         "improve": "improvement", "Improvement": "improvement",
          "export": "exchange", "load": "exchange",
          **dict.fromkeys(("c", "kernel", "llvm"), "kernel_calls"),
          **dict.fromkeys(("check_derivatives", "checkpoint", "checkpointed", "custom_derivative", "grad", "hessian",
@@ -41,13 +42,13 @@ _LATE = {"DeviceArray": "runtime.array", "array": "runtime.array", "devices": "r
 nvcc` never loads JAX."""
 
 __all__ = ["CheckpointError", "Checkpoints", "Cluster", "ClusterError", "CompileOptions", "ConcreteValueNeeded",
-           "ConstantWriteError", "ControlFlowError", "DeviceArray", "Jitted", "LeakError", "LeftToJaxWarning", "Mesh",
-           "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError", "UnsupportedError",
-           "accuracy", "array", "bisect", "c", "cache", "check_derivatives", "checkpoint", "checkpointed", "cluster",
-           "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain", "export", "grad", "hessian",
-           "hvp", "improve", "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize", "llvm", "load", "mesh",
-           "profile",
-           "stop_gradient", "value_and_grad", "verify", "vjp", "vmap", "without_limbs"]
+           "ConstantWriteError", "ControlFlowError", "DeviceArray", "Improvement", "Jitted", "LeakError",
+           "LeftToJaxWarning", "Mesh", "NotDifferentiable", "ReactantError", "RecompilationWarning", "ShardingError",
+           "UnsupportedError", "accuracy", "array", "bisect", "c", "cache", "check_derivatives", "checkpoint",
+           "checkpointed", "cluster", "code_hlo", "code_xla", "cuda", "custom_derivative", "devices", "explain",
+           "export", "grad", "hessian", "hvp", "improve", "is_tracing", "jacobian", "jit", "jvp", "kernel", "linearize",
+           "llvm", "load", "mesh", "profile", "stop_gradient", "value_and_grad", "verify", "vjp", "vmap",
+           "without_limbs"]
 
 
 def __getattr__(name: str) -> object:

@@ -178,7 +178,8 @@ def resolve(passes: Any) -> tuple[Any, ...]:
             raise UnknownPass(f"No pipeline, family, rule or pass is called '{passes}'.",
                               hint=f"Pipelines: {', '.join(PIPELINES)}; families: {', '.join(registry.families())}."
                               ) from None
-    if isinstance(passes, (Fixpoint, Mlir, Differentiate, Improvements, WideFloats, Keep, Function, Rule)) or callable(passes):
+    if callable(passes) or isinstance(passes, (Fixpoint, Mlir, Differentiate, Improvements, WideFloats, Keep, Function,
+                                               Rule)):
         return (passes,)
     if isinstance(passes, Iterable):
         return tuple(each for one in passes for each in resolve(one))

@@ -66,3 +66,33 @@ def test_the_standard_library_on_both_sides(ran, standard):
     said = ran("standard_library.cu", f"-std={standard}").splitlines()
     assert said[0].startswith("worst ") and float(said[0].split()[1]) < 1e-5
     assert said[1:] == ["1", "0.841 1.02e+03 3.5 2 0.5 4 2.72 1.5 4 3 3.14 1 1 1 2 3 ", "caught", "163", "1 1"]
+
+
+SMALL = """
+#include <cstdio>
+#include <filesystem>
+__global__ void add(float *x, int n, int times) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; i < n && k < times; ++k) x[i] += 1 / (1 + x[i]);
+}
+static long threads() {
+    namespace fs = std::filesystem;
+    return std::distance(fs::directory_iterator("/proc/self/task"), fs::directory_iterator());
+}
+int main() {
+    float *x;
+    cudaMalloc(&x, 4096 * sizeof(float));
+    cudaMemset(x, 0, 4096 * sizeof(float));
+    for (int k = 0; k < 100; ++k) add<<<16, 256>>>(x, 4096, 1);
+    printf("%ld", threads());
+    for (int k = 0; k < 3; ++k) add<<<16, 256>>>(x, 4096, 20000);
+    printf(" %ld\\n", threads());
+    return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_small_launches_wake_no_threads(tmp_path, ran):
+    source = tmp_path / "small.cu"
+    source.write_text(SMALL)
+    assert ran(str(source), env=os.environ | {"REACTANT_CUDA_THREADS": "2"}) == "1 2\n"

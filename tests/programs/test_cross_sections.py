@@ -34,6 +34,7 @@ def test_grids_rise_and_totals_are_sums(reactor):
     assert np.all(fission <= absorbed) and fission[0].max() > 0.0 == fission[5].max()
 
 
+@pytest.mark.slow
 def test_look_ups_are_interpolations(reactor):
     energy, material, _ = reactor.collisions(500)
     energy[:3] = reactor.grid[5, 17], reactor.grid[0, 0], reactor.grid[0, -1]       # on points, and at both ends

@@ -12,7 +12,7 @@ import reactant
 pytest.importorskip("numba.cuda")
 pytest.importorskip("ziglang")
 from examples import _beside  # noqa: E402
-from examples.discontinuous_galerkin import measure  # noqa: E402
+from examples.discontinuous_galerkin import kernels, measure  # noqa: E402
 from examples.discontinuous_galerkin.cases import Cavity  # noqa: E402
 from examples.discontinuous_galerkin.mesh import differentiation, lobatto, ring, wavy  # noqa: E402
 from examples.discontinuous_galerkin.model import propagate  # noqa: E402
@@ -49,6 +49,26 @@ def test_the_mode_has_no_field_along_walls():
     assert np.abs(ez[mesh.own[mesh.wall > 0]]).max() < 1e-12 < 1e-2 < np.abs(ez).max()
 
 
+def test_what_is_continuous_has_no_change_at_sides():
+    mesh = ring(2, 2)
+    _, _, ez = Cavity().fields(mesh, 0.0)
+    still, changes = np.zeros(ez.size), [np.ones(mesh.own.size) for _ in range(3)]
+    nodes = mesh.own.reshape(-1), mesh.outside.reshape(-1), mesh.wall.reshape(-1)
+    normals = mesh.normal_x.reshape(-1), mesh.normal_y.reshape(-1)
+
+    def at_sides():
+        own, outside, wall = nodes
+        reactant.kernel(kernels.maxwell_at_sides)[-(-own.size // 128), 128](
+            still, still, ez.reshape(-1), outside, own, wall, *normals, *changes)
+        return changes
+    for change in at_sides():
+        np.testing.assert_allclose(change, 0.0, atol=1e-12)
+    ez[5] += 1.0                                                  # one element: it and its neighbours see a jump
+    seen = np.abs(at_sides()[2]).reshape(mesh.elements, -1).max(axis=1) > 1e-3
+    assert 3 <= seen.sum() <= 5 and seen[5]
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_kernels_do_what_the_loops_in_cpp_do():
     mesh, dt = ring(2, 3), 2e-3

@@ -29,6 +29,20 @@ def test_distorted_elements_fill_the_cube():
     assert blast.volume.sum() == pytest.approx(8.0, rel=1e-14) and np.ptp(blast.volume) > 0.1 * blast.volume.mean()
 
 
+def test_a_kernel_measures_elements_and_takes_their_work():
+    blast = Blast(4, amplitude=0.3)
+    expected, before = blast.volume.copy(), blast.energy.copy()
+    blast.mx[:], blast.volume[:], blast.clock["step"] = 1.0, 0.0, 0.1
+    blast.fx[3 * blast.elements + 7] = -2.0
+    kernels("native").update_energy[1, 64](
+        blast.elements, blast.clock, blast.corner_nodes, blast.x, blast.y, blast.z, blast.mx, blast.my, blast.mz,
+        blast.fx, blast.fy, blast.fz, blast.mass, blast.energy, blast.volume)
+    np.testing.assert_allclose(blast.volume, expected, rtol=1e-13)
+    assert (blast.energy - before)[7] == pytest.approx(0.1 * 2.0 / blast.mass[7], rel=1e-12)
+    assert np.array_equal(np.delete(blast.energy, 7), np.delete(before, 7))
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs g++")
 def test_kernels_do_what_the_loops_in_cpp_do():
     by_kernels, by_hand = (Blast(4, cold=1e-3, amplitude=0.2) for _ in range(2))

@@ -14,7 +14,7 @@ import examples.__main__ as listing
 import reactant
 
 pytest.importorskip("numba.cuda")
-from examples.ocean import barotropic, cases, numerics  # noqa: E402
+from examples.ocean import adjoint, barotropic, cases, numerics  # noqa: E402
 from examples.ocean import model as ocean  # noqa: E402
 from examples.ocean.launching import launched_by, one_by_one  # noqa: E402
 
@@ -194,3 +194,20 @@ def test_baroclinic_waves_grow_at_the_rate_of_eady(steps):
     growth = 0.5 * np.diff(np.log(energies)) / (20 * STEPS * model.dt)
     assert growth[5:].mean() == pytest.approx(rate, rel=0.15)
 
+
+
+@pytest.mark.slow
+def test_sensitivities_of_a_heat_transport_are_those_of_differences():
+    """16 steps: `python -m examples.ocean derivatives` prints more of them. It compiles for minutes."""
+    model, count, row = begun(cases.channel(24, 18, 4)), 16, 9
+    adjoint.spin_up(model, 2, count, row)
+    at = model.rows("temperature").copy(), model.rows("stress_x").copy()
+    _, *found = adjoint.sensitivity(model, count, row)
+    transport = reactant.jit(adjoint.heat_transport)
+    for index, within in enumerate((1e-3, 1e-4)):       # reconstructions have kinks
+        direction = np.random.default_rng(index).standard_normal(at[index].shape)
+        ends = []
+        for sign in (1e-5, -1e-5):
+            moved = [a + sign * direction if k == index else a for k, a in enumerate(at)]
+            ends.append(transport(*moved, copy.deepcopy(model), count, row))
+        assert (found[index] * direction).sum() == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=within)

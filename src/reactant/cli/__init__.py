@@ -29,7 +29,7 @@ from reactant.cli import (
     run,
     tune,
 )
-from reactant.cli.usage import UsageError
+from reactant.cli.usage import UsageError, of_others
 from reactant.errors import ReactantError
 
 _COMMANDS = {module.__name__.rpartition(".")[2].rstrip("_"): module for module in (
@@ -44,16 +44,6 @@ def _parser() -> argparse.ArgumentParser:
     for name, module in _COMMANDS.items():
         module.add_arguments(commands.add_parser(name, help=module.HELP, description=module.HELP))
     return parser
-
-
-def _of_others(error: Exception) -> str | None:
-    """What XLA says of a program that it refuses, or that fails while it runs; what Numba says of a kernel."""
-    jax, numba = sys.modules.get("jax"), sys.modules.get("numba")
-    if jax is not None and isinstance(error, jax.errors.JaxRuntimeError):
-        return f"XLA cannot run the program: {str(error).splitlines()[0]}"
-    if numba is not None and isinstance(error, numba.core.errors.NumbaError):
-        return f"Numba cannot compile the kernel: {str(error).strip()}"
-    return None
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it ends
         return 1
     except Exception as error:
-        said = _of_others(error)
+        said = of_others(error)
         if said is None:
             raise
         print(f"reactant {options.command}: error: {said}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Mistakes on the command line, and the module that a command reads."""
+"""Mistakes on the command line, what XLA and Numba say, and the module that a command reads."""
 from __future__ import annotations
 
 import argparse
@@ -22,6 +22,16 @@ BYTECODE = b"ML\xefR"
 
 class UsageError(Exception):
     """What the user can mend: printed in one line, exit status 2."""
+
+
+def of_others(error: Exception) -> str | None:
+    """What XLA says of a program that it refuses, or that fails while it runs; what Numba says of a kernel."""
+    jax, numba = sys.modules.get("jax"), sys.modules.get("numba")
+    if jax is not None and isinstance(error, jax.errors.JaxRuntimeError):
+        return f"XLA cannot run the program: {str(error).splitlines()[0]}"
+    if numba is not None and isinstance(error, numba.core.errors.NumbaError):
+        return f"Numba cannot compile the kernel: {str(error).strip()}"
+    return None
 
 
 def seed(text: str) -> int:

@@ -59,7 +59,8 @@ def prepared(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) 
             op.name == "stablehlo.while" for op in modules.walk(made.module))
         executable = Executable(made.module, name=lowered.name, **lowered.as_numpy(),
                                 xla_options=(QUICKLY if little else {}) | dict(lowered.options.xla)).compile()
-    return lowered, Program(made, executable, [np.asarray(each) for each in arrays], _names(lowered))
+    return lowered, Program(made, executable, [
+        np.asarray(each, taken.dtype) for each, taken in zip(arrays, executable.inputs, strict=False)], _names(lowered))
 
 
 def _expanded(lowered: Lowered) -> ir.Module:

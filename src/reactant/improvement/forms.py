@@ -16,11 +16,12 @@ from reactant.precision.improvement.regimes import Piecewise, best_pieces, whole
 SAMPLES = 256
 """Elements that errors are measured on."""
 ANYWHERE = 160
-"""Samples among all floats of the format, beside the special ones, on which a form that needs no guard loses nothing."""
+"""Samples among all floats of the format, beside the special ones, on which a form without a guard loses nothing."""
 SAME = 1.0
 """Bits of error that another form may have more on one of them."""
 CHEAP_SAVING = 0.5
 """Nanoseconds per element below which a narrower format is not worth its conversions."""
+Ranges = tuple[tuple[float, float], ...]
 SPECIAL = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
 
 
@@ -45,28 +46,28 @@ class Found(NamedTuple):
         return self.expression, self.dtype.name
 
 
-def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight: float, search: bool) -> Found:
-    """All options for an expression on a profile of its leaves. search: for other forms too, not only other formats."""
+def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight: float) -> Found:
+    """All options for an expression on a profile of its leaves."""
     given = _thinned(profile.samples)
     real = truth.in_reals(expression, given, dtype)[0][expression]
     before = measured(expression, given, real, dtype)
     base = float(before.errors.mean())
     options = [Option(None, base, before.cost)]
     ranges = _ranges(profile, dtype)
-    accurate = whole(expression)
-    if search and base > SAME / 4 and len(list(operations(expression))) > 1:
+    accurate: dict[Piecewise, Ranges | None] = {whole(expression): None}
+    if base > SAME / 4 and len(list(operations(expression))) > 1:
         forms = candidates(expression, given, dtype)
-        accurate = best_pieces(expression, forms, given, dtype)
-        for pieces in {accurate: None, **{whole(each.expression): None for each in forms[:3]}}:
-            if pieces != whole(expression):
-                guard = None if _holds_anywhere(expression, pieces, dtype) else ranges
-                options.append(_option(expression, Form(pieces, dtype.name, guard), given, real, dtype))
+        pieces = best_pieces(expression, forms, given, dtype)
+        for each in dict.fromkeys((pieces, *(whole(form.expression) for form in forms[:3]))):
+            if each not in accurate:
+                accurate[each] = _guard(expression, each, dtype, ranges)
+                options.append(_option(expression, Form(each, dtype.name, accurate[each]), given, real, dtype))
     for name in ("float32", "float64"):
         if name != dtype.name:
-            for pieces in dict.fromkeys((whole(expression), accurate)):
-                guard = ranges if name == "float32" else None
+            for pieces, guard in accurate.items():
+                guard = ranges if name == "float32" else guard
                 options.append(_option(expression, Form(pieces, name, guard), given, real, dtype))
-    if search and dtype == np.float64 and min(each.bits for each in options) > SAME:
+    if dtype == np.float64 and min(each.bits for each in options) > SAME:
         for name in LIMBS:
             options.append(_option(expression, Form(whole(expression), name), given, real, dtype))
     return Found(expression, dtype, _worthwhile(options), weight)
@@ -102,25 +103,31 @@ def computed(form: Form, given: Sequence[Array], dtype: np.dtype) -> Array:
         return form.pieces.in_floats([np.asarray(each).astype(inner) for each in given], inner).astype(dtype)
 
 
-def _holds_anywhere(expression: Expression, pieces: Piecewise, dtype: np.dtype) -> bool:
-    """Whether other pieces lose nothing on samples of all floats of a format, and are infinite or NaN where the
-    expression is: then they need no guard."""
+def _guard(expression: Expression, pieces: Piecewise, dtype: np.dtype, ranges: Ranges) -> Ranges | None:
+    """Where other pieces may be used: everywhere, if they lose nothing on samples of all floats of a format, and are
+    infinite or NaN where the expression is; for all finite numbers, if only the other ones are in the way; else where
+    they were measured."""
     given = anywhere(1 + max(leaves(expression)), dtype)
     real = truth.in_reals(expression, given, dtype)[0][expression]
     before, after = (each.in_floats(given, dtype) for each in (whole(expression), pieces))
     errors = [truth.bits_of_error(each, real, dtype) for each in (before, after)]
-    known = np.isfinite(real)
     same = (before == after) | (np.isnan(before) & np.isnan(after))
-    return bool((errors[1][known] <= errors[0][known] + SAME).all() and same[~known].all())
+    right = np.where(np.isfinite(real), errors[1] <= errors[0] + SAME, same)
+    if right.all():
+        return None
+    finite = np.isfinite(given).all(axis=0)
+    most = float(np.finfo(dtype).max)
+    return ((-most, most),) * len(ranges) if right[finite].all() else ranges
 
 
 def anywhere(count: int, dtype: np.dtype) -> list[Array]:
-    """Samples for some leaves: random bits of the format, numbers of usual size, and the special ones with each other."""
+    """Samples for some leaves: random bits of the format, usual numbers, and the special ones with each other."""
     random = np.random.default_rng(7)
     kind = np.int64 if dtype == np.float64 else np.int32
     info = np.iinfo(kind)
     bits = random.integers(info.min, info.max, (count, ANYWHERE // 2), dtype=kind).view(dtype)
-    usual = (random.standard_normal((count, ANYWHERE // 2)) * 10.0 ** random.uniform(-3, 3, ANYWHERE // 2)).astype(dtype)
+    sizes = 10.0 ** random.uniform(-3, 3, ANYWHERE // 2)
+    usual = (random.standard_normal((count, ANYWHERE // 2)) * sizes).astype(dtype)
     tiny, most = np.finfo(dtype).smallest_subnormal, np.finfo(dtype).max
     special = np.array([*SPECIAL, tiny, -tiny, most, -most], dtype)
     mixed = special[random.integers(0, len(special), (count, 64 if count > 1 else 1))]

@@ -9,6 +9,8 @@ from reactant.calling.jitted import Jitted
 from reactant.errors import UnsupportedError
 from reactant.improvement.forms import Found
 from reactant.improvement.programs import Seen
+from reactant.precision.improvement.expressions import shown
+from reactant.precision.improvement.extra import loaded
 from reactant.precision.improvement.recipe import Form, Recipe
 from reactant.support.records import dataclass
 
@@ -121,7 +123,6 @@ class Improvement:
         return "\n".join(lines)
 
     def _told(self, found: Found, form: Form) -> list[str]:
-        from reactant.precision.improvement.expressions import shown
         names = self._names[found.key]
         after = next(each.bits for each in found.options if each.form == form)
         where = ", ".join(f"{file}:{line}" for file, line in self._lines[found.key]) or "(no line)"
@@ -143,7 +144,6 @@ class Improvement:
         Raises:
             UnsupportedError: where matplotlib is not installed.
         """
-        from reactant.precision.improvement.extra import loaded
         figure_module = loaded("matplotlib.figure", "plot")
         figure = figure_module.Figure(figsize=(6.4, 4.0), layout="constrained")
         axes = figure.subplots()

@@ -4,7 +4,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -17,12 +17,13 @@ from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_and_dtype, shape_of, size, tensor_type
+from reactant.precision import wide_floats
 from reactant.precision.improvement import recording, regions, truth
 from reactant.precision.improvement.expressions import Expression
 from reactant.precision.improvement.recipe import Recipe
 from reactant.runtime.executable import Executable
 
-Array = np.ndarray
+Array: TypeAlias = np.ndarray
 DIGITS = {"float32": 24, "float64": 53}
 ELEMENTS = 256
 """Of a result that are compared with real numbers, where those are computed one by one."""
@@ -121,7 +122,6 @@ def in_reals(program: Program) -> list[Array] | None:
                   if isinstance(v.type, ir.RankedTensorType)}
         try:
             if np.dtype(np.float64) in dtypes:
-                from reactant.precision import wide_floats
                 limbs = wide_floats.Format(np.dtype(np.float64), np.dtype(np.float64), 2)
                 wide_floats.Conversion(module, limbs, program.options).run()
                 arrays = program.arrays
@@ -153,7 +153,7 @@ def _by_expressions(module: ir.Module, arrays: Sequence[Array]) -> list[Array] |
 
 
 def _promote(module: ir.Module) -> None:
-    """Every float32 of a module becomes a float64. Raises `UnsupportedError` for what looks at bits, or is a library's."""
+    """Every float32 of a module becomes a float64. Raises `UnsupportedError` where bits or libraries see it."""
     narrow, wide = np.dtype(np.float32), np.dtype(np.float64)
 
     def widened(kind: ir.Type) -> ir.Type:

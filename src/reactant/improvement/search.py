@@ -10,7 +10,7 @@ from reactant.errors import UnsupportedError
 from reactant.improvement import programs
 from reactant.improvement.forms import Found, Option, found_for
 from reactant.improvement.front import Improvement, Version
-from reactant.precision.improvement.recipe import Recipe
+from reactant.precision.improvement.recipe import LIMBS, Recipe
 from reactant.precision.improvement.recording import Profile, merged
 
 OBJECTIVES = ("accuracy", "speed", "both")
@@ -70,8 +70,8 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
     if not places:
         raise _nothing(program.name, "computes nothing elementwise in float32 or float64 that depends on its arguments",
                        "Give it arrays of floats; integers and complex numbers are not looked at.")
-    found = [found_for(*key, profile=profile, weight=weight, search=True)
-             for key, profile, weight in _by_expression(places, told)]
+    found = [found_for(expression, np.dtype(name), profile, weight)
+             for (expression, name), profile, weight in _by_expression(places, told)]
     real = programs.in_reals(program)
     versions = _versions(program, found, objective, real)
     compared = "real numbers" if real is not None else "the program as it is (it cannot be computed in more digits)"
@@ -108,7 +108,7 @@ def _by_expression(places: Sequence[programs.Seen], told: Sequence[Sequence[Prof
         profile = merged([run[k] for run in told for k in numbers])
         if profile is not None:
             weight = sum(places[k].elements for k in numbers)
-            yield (key[0], np.dtype(key[1])), profile, float(weight)
+            yield key, profile, float(weight)
 
 
 # ---- whole programs ------------------------------------------------------------------------------------------------
@@ -118,6 +118,8 @@ def _versions(program: programs.Program, found: Sequence[Found], objective: str,
     recipes: dict[str, dict] = {"original": {}}
     if objective != "speed":
         recipes["most accurate"] = _chosen(found, lambda option, first: (option.bits, option.cost))
+        recipes["accurate in its format"] = _chosen(
+            found, lambda option, first: (_is_wider(option), round(4 * option.bits), option.cost))
         recipes["accurate, as fast"] = _chosen(
             found, lambda option, first: (option.cost > 1.02 * first.cost, round(4 * option.bits), option.cost))
     if objective != "accuracy":
@@ -134,8 +136,12 @@ def _versions(program: programs.Program, found: Sequence[Found], objective: str,
     times = programs.seconds([each for _, each, _ in compiled], program.args, program.kwargs)
     results = [program.results(each) for _, each, _ in compiled]
     bits = [programs.right_bits(each, results[0] if real is None else real) for each in results]
-    return [Version(name, *right, taken, len(recipe.forms), each, recipe)
-            for (name, each, recipe), right, taken in zip(compiled, bits, times, strict=True)]
+    return [Version(name, mean, worst, taken, len(recipe.forms), each, recipe)
+            for (name, each, recipe), (mean, worst), taken in zip(compiled, bits, times, strict=True)]
+
+
+def _is_wider(option: Option) -> bool:
+    return option.form is not None and option.form.precision in LIMBS
 
 
 def _chosen(found: Sequence[Found], price: Callable[[Option, Option], Any]) -> dict:

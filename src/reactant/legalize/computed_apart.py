@@ -128,9 +128,9 @@ class Parts:
             own = self._own(op, result, views, sizes)
             if own:
                 parts[number], views = Part(), [(number, 0)]
-            for part in dict.fromkeys(p for p, _ in views):
-                parts[part].ops.append(op)
-                sizes[part] += op.name not in FREE
+            for reader in dict.fromkeys(p for p, _ in views):
+                parts[reader].ops.append(op)
+                sizes[reader] += op.name not in FREE
             self._reads(op, number, views)
         for part in parts.values():
             part.ops.reverse()

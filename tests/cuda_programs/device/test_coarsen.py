@@ -15,7 +15,8 @@ def agree(ran, tmp_path, text, labels):
     source.write_text(text)
     used = set()
     for label in labels:
-        env = os.environ | {"REACTANT_CUDA_TUNE": f"={label}", "REACTANT_CUDA_TUNE_REPORT": str(report)}
+        env = os.environ | {"REACTANT_CUDA_TUNE": f"={label}", "REACTANT_CUDA_TUNE_REPORT": str(report),
+                            "REACTANT_CUDA_THREADS": "1"}       # or blocks are too few to become one
         said = ran("-O1", f"--tune={','.join(labels)}", "-Xcompiler", "-fwrapv", str(source), env=env)
         assert said.startswith("0 of "), (label, said)
         rows = [line.split("\t") for line in report.read_text().splitlines() if line.startswith("version")]
@@ -30,10 +31,10 @@ def test_random_kernels_with_barriers(ran, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20, 30))
 def test_many_random_kernels_with_barriers(ran, tmp_path, seed):
-    assert "blocks2x" in agree(ran, tmp_path, random_kernels.program(seed, 6), COARSE)
+    assert "blocks2x" in agree(ran, tmp_path, random_kernels.program(seed, 4), COARSE)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20, 26))
 def test_many_random_kernels_without(ran, tmp_path, seed):
-    assert "blocks2x" in agree(ran, tmp_path, random_threads.program(seed, 6), COARSE)
+    assert "blocks2x" in agree(ran, tmp_path, random_threads.program(seed, 4), COARSE)

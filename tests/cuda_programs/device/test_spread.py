@@ -59,3 +59,11 @@ def test_loops_with_two_entries_are_refused():
     text = TEXT.replace("br label %loop\nloop", "%e = icmp eq i32 %n, 0\n  br i1 %e, label %loop, label %latch\nloop")
     with pytest.raises(NotVectorizable):
         spread(text)
+
+
+def test_what_cancels_is_the_same_for_all():
+    text = "define void @k(ptr %x, i32 %n) {\nbb:\n  %j = add i32 %r.tid.x, %n\n  %d = sub i32 %r.tid.x, %j\n" \
+           "  %w = sext i32 %j to i64\n  %s = add i32 %d, %r.tid.x\n  ret void\n}\n"
+    found = spread(text)
+    assert "%d" in found.cancelled and "%d" not in found.divergent
+    assert found.stride("%s") == 1 and "%w" not in found.exact() and {"%j", "%s"} <= found.exact()

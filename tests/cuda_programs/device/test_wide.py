@@ -1,20 +1,25 @@
-"""What instructions of one thread become for a group: names, constants, types."""
-import pytest
+"""What instructions of one thread become for a group."""
+import re
 
-from reactant.cuda_programs.device.spread import NotVectorizable
-from reactant.cuda_programs.device.wide import literal, plain, suffix
-
-
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(("text", "constant"), [
-    ("1", True), ("-3", True), ("0x7FF0000000000000", True), ("1.5e+00", True), ("true", True), ("null", True),
-    ("poison", True), ("%x", False), ("@g", False), ("zeroinitializer", False)])
-def test_constants(text, constant):
-    assert literal(text) is constant
+from tests.cuda_programs.device.test_vectors import group
 
 
-def test_types_of_elements():
-    assert [plain(kind) for kind in ("i1", "i64", "float", "ptr")] == ["i1", "i64", "float", "ptr"]
-    assert [suffix(kind) for kind in ("i32", "double", "half", "ptr")] == ["i32", "f64", "f16", "p0"]
-    with pytest.raises(NotVectorizable, match=r"vectors of \[4 x i8\]"):
-        plain("[4 x i8]")
+def test_every_other_element_comes_from_two_rows():
+    text = group("  %d = shl i64 %i, 1\n  %r = getelementptr float, ptr %x, i64 %d\n"
+                 "  %v = load float, ptr %r, align 4\n  store float %v, ptr %q, align 4\n  ret void\n")
+    assert text.count("load <8 x float>") == 2 and "i32 0, i32 2, i32 4, i32 6, i32 9, i32 11" in text
+
+
+def test_bounds_that_hold_an_index_are_asked_first():
+    text = group("  %m = call i32 @llvm.smax.i32(i32 %t, i32 %n)\n  %k = zext nneg i32 %m to i64\n"
+                 "  %r = getelementptr float, ptr %x, i64 %k\n  %v = load float, ptr %r, align 4\n"
+                 "  store float %v, ptr %q, align 4\n  ret void\n")
+    assert text.index("icmp sge i32") < text.index("clamped.1:") < text.index("row.1:")
+
+
+def test_masked_stores_into_memory_of_the_block_write_all_back():
+    body = "  %c = icmp slt i32 %t, %n\n  br i1 %c, label %in, label %out\nin:\n" \
+           "  store float 1.0, ptr %s, align 4\n  br label %out\nout:\n  ret void\n"
+    own = group("  %s = getelementptr float, ptr %shared.0, i64 %i\n" + body)
+    assert "masked" not in own and re.search(r"select <8 x i1> %\S+, <8 x float> splat \(float 1.0\)", own)
+    assert "@llvm.masked.store" in group("  %s = getelementptr float, ptr %y, i64 %i\n" + body)

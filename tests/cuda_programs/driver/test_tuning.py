@@ -12,13 +12,18 @@ from reactant.cuda_programs.driver.tuning import OWN, Report, Site, TuningError
 K, L = Site("k", "64x1x1/3"), Site("l", "32x1x1/5")
 PROGRAM = """#include <cstdio>
 #include <cstdlib>
-__global__ void add(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] += i; }
+#include <cstring>
+__global__ void add(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) for (int k = 0; k < 40; ++k) x[i] = x[i] * .999f + i * .01f;
+}
 int main(int count, char **words) {
     if (count > 1 && words[1][0] == 'f') { fprintf(stderr, "no input\\n"); return 3; }
     float *x;
     cudaMallocManaged(&x, 100000 * sizeof(float));
     int launches = count > 1 ? atoi(words[1]) : 0;
-    for (int k = 0; k < launches; ++k) add<<<(100000 + 127) / 128, 128>>>(x, 100000);
+    const int blocks = count > 1 && strchr(words[1], 's') ? 1 : (100000 + 127) / 128;
+    for (int k = 0; k < launches; ++k) add<<<blocks, 128>>>(x, 100000);
     cudaDeviceSynchronize();
     double sum = 0;
     for (int i = 0; i < 100000; ++i) sum += x[i];
@@ -119,6 +124,13 @@ def test_a_program_measures_while_it_runs(program, cache):
     assert said(program, 400) == wanted
     [file] = cache.iterdir()
     assert file.read_text().split("\t")[:2] == ["_Z3addPfi", "128x1x1/9"]
+
+
+def test_short_launches_are_soon_left_alone(program, cache, tmp_path):
+    report = tmp_path / "report"
+    said(program, "500s", REACTANT_CUDA_TUNE_REPORT=str(report))
+    [scalar] = [line for line in report.read_text().splitlines() if line.startswith("version") and "\tscalar\t" in line]
+    assert 1 <= int(scalar.split("\t")[4]) <= 16 and not cache.exists()
 
 
 @pytest.mark.parametrize("words, words_said", [

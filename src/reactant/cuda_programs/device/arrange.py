@@ -6,8 +6,9 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import field
+from typing import TypeVar
 
 from reactant.cuda_programs.device import (
     affine,
@@ -20,20 +21,22 @@ from reactant.cuda_programs.device import (
     mathematics,
     narrow,
     rows,
-    stepped,
     tables,
     together,
     volatile,
 )
-from reactant.cuda_programs.device.groups import GROUP, WARP, Group, marked
+from reactant.cuda_programs.device.blocks import marked
 from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
 from reactant.cuda_programs.device.interior import interior
+from reactant.cuda_programs.device.kept import GROUP, WARP
 from reactant.cuda_programs.device.kernel import Kernel, group_registers, kernel, register_parameters, with_addresses
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, meeting
 from reactant.cuda_programs.device.retarget import Retargeted, Variable
+from reactant.cuda_programs.device.rounds import Rounds
 from reactant.cuda_programs.device.spread import NotVectorizable
+from reactant.cuda_programs.device.stepped import Alone
 from reactant.cuda_programs.device.steps import Step
 from reactant.cuda_programs.device.text import Module, quoted, result_of, split
 from reactant.cuda_programs.device.types import result_type
@@ -44,6 +47,7 @@ from reactant.errors import UnsupportedError
 from reactant.native import engine
 from reactant.support.records import dataclass
 
+Written = TypeVar("Written", bound=Vectors)
 _DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
 
 
@@ -145,24 +149,18 @@ class Arranger:
             return None
         if self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
             raise NotAnother(self.version.label)
-        original = copy.deepcopy(made)
-        cut = cuts.pieces(made)
-        if alone is not None:
-            if cut.cuts and self.version.how != "threads":
-                return self.stepped(made, shared, cut, self.body(alone, shared), original, Group)
-            wide = copy.deepcopy(alone)
-            body, limits = self.body(alone, shared)
-            note = self.loop() if self.version.vectorized else self.plain()
-            self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {note}",
-                                                (f"{name}.wide", limits)))
-            if limits:
-                body, _ = self.body(wide, shared, wide=True)
-                self.made.append(blocks.independent(wide, body, shared.setup, "", None))
-            self.entry(made, shared)
-            return None
-        if meets_in_grid(cut):
-            return self.together(made, shared, cut)
-        return self.stepped(made, shared, cut, None, original, Group)
+        if alone is None:
+            return self.together(made, shared, cuts.pieces(made))
+        wide = copy.deepcopy(alone)
+        body, limits = self.body(alone, shared)
+        note = self.loop() if self.version.vectorized else self.plain()
+        self.made.append(blocks.independent(alone, body, shared.setup, f", !llvm.loop {note}",
+                                            (f"{name}.wide", limits)))
+        if limits:
+            body, _ = self.body(wide, shared, wide=True)
+            self.made.append(blocks.independent(wide, body, shared.setup, "", None))
+        self.entry(made, shared)
+        return None
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
@@ -175,13 +173,13 @@ class Arranger:
             if alone is not None and side is not None:
                 rows.side_by_side(alone.function)
             original = copy.deepcopy(made)
-            cut = cuts.pieces(made, hide=False)
+            cut = cuts.pieces(made)
             if meets_in_grid(cut) or self.keeps_current(made):
                 raise NotVectorizable("grids that meet")
             if alone is not None and side is not None and not any(c.meeting for c in cut.cuts):
                 self.rows(made, shared, cut, (alone, original), side)
                 return True
-            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original, Vectors)
+            self.stepped(made, shared, cut, None if alone is None else self.body(alone, shared), original)
         except NotVectorizable as reason:
             self._back(before, made.name, reason)
             return False
@@ -237,29 +235,27 @@ class Arranger:
         self.entry(made, shared, self.checks | (tables.GRID_BARRIER if meets_in_grid(cut) else 0))
 
     def stepped(self, made: Kernel, shared: Shared, cut: cuts.Pieces, thread: tuple[str, set[narrow.Sum]] | None,
-                original: Kernel, how: type[Group] | type[Vectors]) -> None:
+                original: Kernel) -> None:
         """A kernel that groups of threads run in step. `thread`: its function for one thread, if threads do not
         meet."""
         types = self.types(cut)
         memory = together.memory_of(cut, types, shared.sizes, shared.dynamic, self.layout)
-        keeps = self.keeps_current(made)
-        self.made.append(together.step_function(made, cut, memory, Step(cut, types), keeps, rarely=True))
-        self.group = self.note("distinct !{}")
-        marked(cut.function, self.group)
+        self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made),
+                                                rarely=True))
         size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else \
             self.version.lanes or GROUP
-        notes = self.group, lambda: self.loop(True), self.plain()
-        group = how(made, cut, types, shared.parameters, size, notes, self.layout)
+        border, group, agreement = self.versions_of(made, original, cut, shared.parameters, size, Vectors)
         arrays = [size for _, size in memory.arrays]
-        kept = current.kept() if keeps else []
-        agreement, limits = self.inside(original, cut, shared, size, notes, arrays, kept, how)
-        lane = group.lane(arrays, kept)
-        group.limits |= limits          # both versions run in a launch
+        if agreement:
+            self.made.append(border.group(arrays, "noinline cold optsize "))
         if thread is not None:
             group.limits |= thread[1]
-        self.made += [lane, group.group(arrays, "noinline cold optsize " if agreement else ""),
-                      stepped.apart_function(group, memory),
-                      stepped.blocks_function(group, memory, thread and thread[0], self.loop, agreement)]
+            alone = Alone(group, memory, agreement, thread[0], self.loop)
+            self.made += [group.group(arrays), alone.apart(), alone.text()]
+        else:
+            rounds = Rounds(group, border, memory, agreement)
+            self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
+            self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)
 
     def rows(self, made: Kernel, shared: Shared, cut: cuts.Pieces, other: tuple[Kernel, Kernel],
@@ -267,37 +263,36 @@ class Arranger:
         """A kernel whose threads do not meet and whose blocks can be taken for one. `other`: the kernel, for a thread
         and for a version of the interior."""
         memory = together.memory_of(cut, self.types(cut), shared.sizes, shared.dynamic, self.layout)
-        self.group = self.note("distinct !{}")
+        border, group, agreement = self.versions_of(made, other[1], cut, [], self.version.lanes or GROUP, RowVectors)
         arrays = [size for _, size in memory.arrays]
-        notes = self.group, lambda: self.loop(True), self.plain()
-        group = RowVectors(made, cut, {}, [], GROUP, notes, self.layout)
-        agreement, limits = self.inside(other[1], cut, shared, GROUP, notes, arrays, [], RowVectors)
-        text = group.group(arrays, "noinline cold optsize " if agreement else "")
-        group.limits |= limits
+        if agreement:
+            self.made.append(border.group(arrays, "noinline cold optsize "))
+        self.made.append(group.group(arrays))
         thread, _ = self.body(other[0], shared, wide=True, how="noinline cold optsize")
-        self.made += [text, rows.blocks_function(group, memory.arrays, side, thread, agreement)]
+        self.made.append(rows.blocks_function(group, memory.arrays, side, thread, agreement))
         self.entry(made, shared)
 
-    def inside(self, made: Kernel, cut: cuts.Pieces, shared: Shared, size: int,
-               notes: tuple[str, Callable[[], str], str], arrays: list[int],
-               kept: list[str], how: type[Group] | type[Vectors]) -> tuple[str, set[narrow.Sum]]:
-        """A version for groups away from borders; the function that says which those are, "" where there is none, and
-        the limits of launches for it."""
-        version = interior(made, cut.uniform.divergent)
+    def versions_of(self, made: Kernel, original: Kernel, cut: cuts.Pieces, shared: list[str],
+                    size: int, how: type[Written]) -> tuple[Written, Written, str]:
+        """A kernel for any group, the version for groups away from borders, and the function that says which those
+        are; twice the same and "" where there is no such version, or its pieces are others."""
+        self.group = self.note("distinct !{}")
+        given = shared, size, (self.group, lambda: self.loop(True), self.plain()), self.layout
+        border = how(made, cut, self.types(cut), *given)
+        version = interior(original, cut.uniform.divergent)
         if version is None:
-            return "", set()
-        other = cuts.pieces(version.kernel, how is Group)
+            return border, border, ""
+        other = cuts.pieces(version.kernel)
         different = [n for n in cut.kept if (n in cut.uniform.divergent) != (n in other.uniform.divergent)]
         if other.kept != cut.kept or other.arrays != cut.arrays or different or \
                 [(c.state, c.after) for c in other.cuts] != [(c.state, c.after) for c in cut.cuts]:
-            return "", set()
-        marked(other.function, self.group)
-        group = how(made, other, self.types(other), shared.parameters, size, notes, self.layout, ".inside")
-        parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
+            return border, border, ""
+        inside = how(made, other, self.types(other), *given, ".inside")
+        inside.agree(border)
         name = f"{made.name}.is.inside"
-        self.made += [group.lane(arrays, kept), group.group(arrays),
-                      agreed(version, quoted(name), parameters, size)]
-        return name, group.limits
+        parameters = [*(p.text for p in made.parameters), *group_registers("noundef "), f"i32 noundef {affine.BASE}"]
+        self.made.append(agreed(version, quoted(name), parameters, size))
+        return border, inside, name
 
     def copied(self, made: Kernel) -> None:
         """Structures that a kernel gets by value and writes into are each thread's own."""

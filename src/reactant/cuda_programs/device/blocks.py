@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from reactant.cuda_programs.device import library
 from reactant.cuda_programs.device.kernel import Kernel, Parameter, register_arguments, register_name
 from reactant.cuda_programs.device.narrow import Sum, within
-from reactant.cuda_programs.device.text import quoted
+from reactant.cuda_programs.device.text import Function, quoted
+from reactant.cuda_programs.device.uniformity import local_pointers
 from reactant.cuda_programs.device.writer import Writer
 
 PREFIX = "reactant_blocks__"
@@ -123,3 +124,18 @@ def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited:
     f.line("ret void")
     head = header(kernel.name) if limited else header(f"{kernel.name}.wide", "noinline cold optsize ")
     return head + "\n".join(f.lines) + "\n}\n"
+
+
+def marked(function: Function, group: str) -> None:
+    """Accesses of memory that threads of a group make independently of each other, marked as such."""
+    private, given = local_pointers(function)
+    if given:
+        return
+    for lines in function.blocks.values():
+        for at, line in enumerate(lines):
+            bare = line.partition(" = ")[2] if line[0] == "%" else line
+            if not bare.startswith(("load ", "store ")) or bare.split(" ", 2)[1] in ("atomic", "volatile"):
+                continue
+            pointer = line.rsplit(", ptr ", 1)[1].split(",", 1)[0]
+            if pointer not in private and " getelementptr" not in pointer:
+                lines[at] = f"{line}, !llvm.access.group {group}"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from reactant.cuda_programs.device.coarsen import AXES, Coarsened, block_of
 from reactant.cuda_programs.device.text import NAME, VALUE, Function, Module, function, quoted, split
 from reactant.cuda_programs.device.versions import Factors, NotAnother
-from reactant.kernels.form.record import KernelRecord
+from reactant.kernels.form.record import Dim3, KernelRecord
 from reactant.kernels.llvm_ir import cleanup
 from reactant.support.records import dataclass
 
@@ -43,8 +43,7 @@ def coarsened(record: KernelRecord, factors: Factors) -> KernelRecord:
     """
     if any(n % f for n, f in zip((*record.block, *record.grid), (*factors.threads, *factors.blocks), strict=True)):
         raise NotAnother("the factors do not divide the block and the grid")
-    block = tuple(n // f for n, f in zip(record.block, factors.threads, strict=True))
-    grid = tuple(n // f for n, f in zip(record.grid, factors.blocks, strict=True))
+    block, grid = _divided(record.block, factors.threads), _divided(record.grid, factors.blocks)
     module = split(_normal(record.llvm))
     made = function(module.functions[record.entry])
     _named(made)
@@ -62,6 +61,11 @@ def coarsened(record: KernelRecord, factors: Factors) -> KernelRecord:
         r"@(llvm\.nvvm\.read\.ptx\.sreg\.\w+\.\w)\(\)", text)) - known))
     return dataclasses.replace(record, llvm=text, grid=grid, block=block,
                                dynamic_shared=record.dynamic_shared * factors.of_blocks)
+
+
+def _divided(numbers: Dim3, factors: Dim3) -> Dim3:
+    (x, y, z), (a, b, c) = numbers, factors
+    return x // a, y // b, z // c
 
 
 def _normal(text: str) -> str:

@@ -59,13 +59,13 @@ def has_cuts(made: Kernel) -> bool:
     return any(meeting(line) for lines in made.function.blocks.values() for line in lines)
 
 
-def pieces(made: Kernel, hide: bool = True) -> Pieces:
-    """Cut a kernel at its meetings. `hide`: as in `affine.with_steps`."""
+def pieces(made: Kernel) -> Pieces:
+    """Cut a kernel at its meetings."""
     function, cuts = _split(made.function)
     results = {c.meeting.result for c in cuts if c.meeting and c.meeting.result}
     known = uniformity(function, {c.before for c in cuts}, {
         c.meeting.result for c in cuts if c.meeting and c.meeting.result and c.meeting.code >= FIRST_OF_WARP})
-    with_steps(function, known.divergent, hide)
+    with_steps(function, known.divergent, hide=False)
     _step(function, cuts, known)
     live = _live_at_starts(function, {c.before: [v for _, v in c.meeting.operands.values() if v[0] == "%"]
                                       for c in cuts if c.meeting})

@@ -60,10 +60,12 @@ class Ends:
         if None in steps or (steps[0] != 0) == (steps[1] != 0):
             return None
         index, step = (a, steps[0]) if steps[0] else (b, steps[1])
-        if not 0 < (step or 0) <= 64 or not of.there(a) or not of.there(b):
+        if not 0 < abs(step or 0) <= 64 or not of.there(a) or not of.there(b):
             return None
-        first = of.element(of.vec(kind, index), kind, 0)
+        first = of.first(index)
         last = f.let(f"add {kind} {first}, {(of.size - 1) * (step or 0)}")
+        if (step or 0) < 0:
+            first, last, step = last, first, -(step or 0)
         bound = of.one(b if steps[0] else a)
         if how in ("eq", "ne"):
             away = f.let(f"icmp ugt {kind} {f.let(f'sub {kind} {bound}, {first}')}, {(of.size - 1) * (step or 0)}")

@@ -23,16 +23,21 @@ class Single:
                       if (name := result_of(line)) is not None and name not in of._everywhere}
         self.again = label in blocks
 
-    def write(self, bits: str, chosen: str | None, targets: tuple[str, str]) -> None:
-        """`chosen`: bits of the threads that go to the first target, None where all go there. Ends in a fresh block."""
+    def write(self, bits: str, chosen: str | None, targets: tuple[str, str], lane: str = "") -> None:
+        """`chosen`: bits of the threads that go to the first target, None where all go there. `lane`: the number of
+        the only thread, if there is but one. Ends in a fresh block."""
         of, f, word = self.of, self.f, f"i{self.of.size}"
         arrays = {}
+        firsts = {}
         for name in sorted(self._needed()):
             if name in of._everywhere or name not in of._kinds or not of.same(name):
                 if of.same(name):
                     self.outside[name] = of.one(name)
                     continue
                 kind = of._kinds.get(name) or {"%r.tid.x": "i32"}.get(name, "i64")
+                if name in of._affine:
+                    firsts[name] = kind, of.first(name)
+                    continue
                 arrays[name] = (kind, self._spilled(kind, name))
             else:
                 self.outside[name] = of.one(name)
@@ -45,14 +50,11 @@ class Single:
                 of._local.pop(phi, None)
                 self.out[phi] = of._kinds[phi], self._spilled(of._kinds[phi], phi)
         left = of.fresh("%left")
-        of.top.append(f"  {left} = alloca {word}")
-        f.line(f"store {word} {bits}, ptr {left}")
-        f.line(f"br label %{self.prefix}.lane")
+        f.line(f"br label %{self.prefix}.lane") if lane else self._lanes(left, bits)
         f.label(f"{self.prefix}.lane")
-        now = f.let(f"load {word}, ptr {left}")
-        number = f.let(f"call {word} @llvm.cttz.{word}({word} {now}, i1 true)")
-        f.line(f"store {word} {f.let(f'and {word} {now}, ' + f.let(f'add {word} {now}, -1'))}, ptr {left}")
-        self.lane = f.let(f"zext {word} {number} to i64")
+        self.lane = lane or self._lane(left)
+        for name, (kind, first) in firsts.items():
+            self.outside[name] = self._following(kind, first, of.step(name) or 0)
         for name, (kind, place) in arrays.items():
             stored = "i8" if kind == "i1" else kind
             at = f.let(f"getelementptr inbounds {stored}, ptr {place}, i64 {self.lane}")
@@ -65,13 +67,17 @@ class Single:
         if chosen is None:
             self._edge(self.label, targets[0])
         else:
+            number = f.let(f"trunc i64 {self.lane} to {word}") if of.size < 64 else self.lane
             bit = f.let(f"trunc {word} {f.let(f'lshr {word} {chosen}, {number}')} to i1")
             self._fork(self.label, bit, targets)
         for block in [b for b in of.function.blocks if b in self.blocks]:
             self._block(block)
         f.label(f"{self.prefix}.next")
-        some = f.let(f"icmp ne {word} {f.let(f'load {word}, ptr {left}')}, 0")
-        f.line(f"br i1 {some}, label %{self.prefix}.lane, label %{self.prefix}.end")
+        if lane:
+            f.line(f"br label %{self.prefix}.end")
+        else:
+            some = f.let(f"icmp ne {word} {f.let(f'load {word}, ptr {left}')}, 0")
+            f.line(f"br i1 {some}, label %{self.prefix}.lane, label %{self.prefix}.end")
         of.begin(f"{self.prefix}.end")
         for name, (kind, place) in self.out.items():
             stored = "i8" if kind == "i1" else kind
@@ -80,18 +86,42 @@ class Single:
                 got = f.let(f"trunc {of.of(stored)} {got} to {of.of(kind)}")
             f.line(f"store {of.of(kind)} {got}, ptr {of.variable(name)}, align 64")
 
+    def _lanes(self, left: str, bits: str) -> None:
+        """A loop over threads is begun."""
+        word = f"i{self.of.size}"
+        self.of.top.append(f"  {left} = alloca {word}")
+        self.f.line(f"store {word} {bits}, ptr {left}")
+        self.f.line(f"br label %{self.prefix}.lane")
+
+    def _lane(self, left: str) -> str:
+        """The number of the next thread of the loop."""
+        f, word = self.f, f"i{self.of.size}"
+        now = f.let(f"load {word}, ptr {left}")
+        number = f.let(f"call {word} @llvm.cttz.{word}({word} {now}, i1 true)")
+        f.line(f"store {word} {f.let(f'and {word} {now}, ' + f.let(f'add {word} {now}, -1'))}, ptr {left}")
+        return f.let(f"zext {word} {number} to i64")
+
+    def _following(self, kind: str, first: str, step: int) -> str:
+        """The thread's value of those that follow each other by a step."""
+        f = self.f
+        if kind == "ptr":
+            return f.let(f"getelementptr i8, ptr {first}, i64 {f.let(f'mul i64 {self.lane}, {step}')}")
+        lane = self.lane if kind == "i64" else f.let(f"trunc i64 {self.lane} to i32")
+        return f.let(f"add {kind} {first}, {f.let(f'mul {kind} {lane}, {step}')}")
+
     def _needed(self) -> set[str]:
         """Values from outside."""
-        of, found = self.of, set[str]()
+        of, found, entering = self.of, set[str](), set[str]()
         for label in {*self.blocks, self.meet} - {EXIT}:
             for line in of.function.blocks[label]:
                 if " = phi " in line:
                     found |= {v for v, before in PHI.findall(line) if before in self.blocks or before == self.label}
+                    entering |= {v for v, before in PHI.findall(line) if before == self.label}
                 elif label in self.blocks:
                     found |= set(uses_of(line))
         known = {n for n in found if n[0] == "%" and (n in of._kinds or n in of._everywhere)}
-        if self.again:
-            return known | (self.inner & of._crossing)
+        if self.again:          # the branch's own block is run again: what it has made so far is needed at first
+            return (known - self.inner) | (known & entering) | (self.inner & of._crossing)
         return known - self.inner
 
     def _spilled(self, kind: str, name: str) -> str:

@@ -45,7 +45,6 @@ class Spread:
         self.function, self.layout, self.meetings = function, layout, meetings
         self.flow = Flow(function)
         self.lines = function.definitions()
-        self.divergent = set(divergent)
         self.branches = {label: block[-1] for label, block in function.blocks.items()
                          if block and opcode_of(block[-1]) == "br" and block[-1].startswith("br i1 ")}
         if any(block and opcode_of(block[-1]) in ("switch", "indirectbr") for block in function.blocks.values()):
@@ -57,39 +56,46 @@ class Spread:
                 if target != EXIT:
                     self.before[target].append(label)
         self.headers = self._headers(set(function.blocks))
-        self.joined: set[str] = set()
-        self._spread()
+        self.cancelled: set[str] = set()    # what threads have in common though it is made of what they have not
+        self.divergent, self.joined = self.differing(divergent)
         self._strides: dict[str, int | None] = {}
         self._find_strides()
+        self.cancelled = {n for n in self.exact() if n in self.lines and self._strides[n] == 0}
+        if self.cancelled:
+            self.divergent, self.joined = self.differing(divergent)
+            self._find_strides()
 
     # -- which values differ
 
-    def _spread(self) -> None:
+    def differing(self, sources: set[str]) -> tuple[set[str], set[str]]:
+        """The values that differ between threads where some do (`sources`), and phis that do as threads come to them
+        by different ways."""
         users: dict[str, list[str]] = {}
         for label, block in self.function.blocks.items():
             for line in block:
                 for used in uses_of(line):
                     users.setdefault(used, []).append(result_of(line) or f"{label}!")
+        divergent, joined = set(sources), set[str]()
         for name, line in self.lines.items():
             opcode = opcode_of(line)
             if opcode in ("atomicrmw", "cmpxchg", "va_arg", "alloca") or (
                     opcode == "call" and "@llvm." not in line and not re.search(r"memory\(none\)", line)):
-                self.divergent.add(name)
-        todo, done = list(self.divergent), set[str]()
+                divergent.add(name)
+        todo, done = list(divergent), set[str]()
         while True:
             while todo:
                 for user in users.get(todo.pop(), ()):
-                    if user in self.lines and user not in self.divergent:
-                        self.divergent.add(user)
+                    if user in self.lines and user not in divergent and user not in self.cancelled:
+                        divergent.add(user)
                         todo.append(user)
-            news = [label for label in self.branches if label not in done and self.differs(label)]
+            news = [label for label in self.branches if label not in done and self.condition(label) in divergent]
             if not news:
-                return
+                return divergent, joined
             done.update(news)
             for phi in [phi for label in news for phi in self._joined_by(label)]:
-                self.joined.add(phi)
-                if phi not in self.divergent:
-                    self.divergent.add(phi)
+                joined.add(phi)
+                if phi not in divergent:
+                    divergent.add(phi)
                     todo.append(phi)
 
     def _joined_by(self, label: str) -> list[str]:
@@ -119,6 +125,17 @@ class Spread:
         if name[0] != "%" or name not in self.divergent:
             return 0
         return self._strides.get(name)
+
+    def exact(self) -> set[str]:
+        """Values that follow each other by steps in whatever is computed with them, not in addresses alone."""
+        wrong = {name for name, line in self.lines.items() if _WIDENED.search(line) and self.stride(name)}
+        changed = True
+        while changed:
+            more = {name for name in self._strides if name in self.lines and name not in wrong
+                    and not wrong.isdisjoint(uses_of(self.lines[name]))}
+            wrong |= more
+            changed = bool(more)
+        return set(self._strides) - wrong
 
     def _find_strides(self) -> None:
         """Steps of phis are assumed to be those of what comes first, until something speaks against it."""

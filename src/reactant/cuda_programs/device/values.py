@@ -8,26 +8,26 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from reactant.cuda_programs.device.affine import LANE
+from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
 from reactant.cuda_programs.device.flow import EXIT, after
 from reactant.cuda_programs.device.kernel import Kernel
+from reactant.cuda_programs.device.lanes import Known
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.narrow import Sum
 from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Spread
 from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, result_of, successors, uses_of
 from reactant.cuda_programs.device.types import result_type
-from reactant.cuda_programs.device.wide import Known, Wide
-from reactant.cuda_programs.device.writer import Writer
+from reactant.cuda_programs.device.wide import Wide
 
 _ATOMIC = re.compile(r"(?:^|= )atomicrmw (\w+) ptr (%[^ ,]+), (\S+) (\S+) \w+")
 _PLAIN = ("add", "sub", "and", "or", "xor", "fadd", "fsub", "min", "max", "umin", "umax")
 _ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\]|{[^}]*}), ptr (%\S+), "
                       r"i64 (%?[-\w.$]+)$")
-_INDEX = re.compile(r"= (sext|zext|zext nneg) i32 (%\S+) to i64$")
 _ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
 _SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
+_CLAMPED = re.compile(r"@llvm\.([su](?:min|max))\.i\d+\((i32|i64) (?:noundef )?(\S+), i\d+ (?:noundef )?(\S+)\)")
 HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
 
 
@@ -66,12 +66,11 @@ class Values(Wide):
 
     def __init__(self, made: Kernel, cut: Pieces, types: Mapping[str, str], shared: list[str], size: int,
                  notes: tuple[str, Callable[[], str], str], layout: Layout, version: str = "") -> None:
-        super().__init__(Writer(), size, layout, self._loop_notes)
+        super().__init__(size, layout, self._loop_notes)
         self.prefix = made.name + version
         self.made, self.cut, self.types, self.shared = made, cut, types, shared
         self.access, self.loop_note, _ = notes
         self.limits: set[Sum] = set()
-        self.uniform: list[str] = []        # kept for the first thread alone: none
         self.meets = any(c.meeting for c in cut.cuts)
         self.function = reached(straightened(reached(cut.function)))
         self.meetings = {c.before: c for c in cut.cuts if c.meeting}
@@ -82,22 +81,31 @@ class Values(Wide):
         answers = {c.meeting.result for c in cut.cuts if c.meeting and c.meeting.result
                    and c.meeting.code >= FIRST_OF_WARP}
         self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings))
-        self.written = ""                   # the block whose code is written
         self._lost: dict[str, set[str]] = {}
         self._everywhere = self._global_names()
+        self._anew = set(self.cut.anew)
+        self._crossing = self._crossing_values()
+        self._kinds_of_threads = {"%r.tid.x": "i32", LANE: "i64"}
+        self._affine = {n for n in self.spread.exact()
+                        if {**self._kinds, **self._kinds_of_threads}.get(n) in ("i32", "i64", "ptr")}
+        self._crossing |= self._roots() - self._everywhere
+        self._singles: dict[str, bool] = {}
+        self.beside = bool(shared)
+
+    def blank(self) -> None:
+        """A function is begun of which nothing is written."""
+        super().blank()
+        self.written = ""                   # the block whose code is written
         self._variables: dict[str, str] = {}
         self._masks: dict[str, str] = {}
-        self._crossing = self._crossing_values()
-        self._crossing |= self._roots() - self._everywhere
         self._local: dict[str, str] = {}
         self._splats: dict[str, str] = {}
         self._numbers = 0
         self._waiting: list[Callable[[], None]] = []
         self._begun: set[str] = set()
-        self._singles: dict[str, bool] = {}
+        self._firsts: dict[str, str] = {}
         self._fixed: dict[str, str] = {}
         self.top_stores: list[str] = []
-        self.beside = bool(shared)
 
     def _loop_notes(self) -> tuple[str, str]:
         return f", !llvm.access.group {self.access}", f", !llvm.loop {self.loop_note()}"
@@ -159,14 +167,16 @@ class Values(Wide):
         return True
 
     def known(self) -> Known:
-        return dict(self._local), dict(self._splats)
+        return dict(self._local), dict(self._splats), dict(self._firsts)
 
     def know(self, known: Known) -> None:
-        self._local, self._splats = (dict(one) for one in known)
+        self._local, self._splats, self._firsts = (dict(one) for one in known)
 
     def lost(self, name: str, block: str) -> bool:
         """Whether the last meeting before a block may have been one over which a value was not kept. What values are
         made of (addresses of an index, conditions of what is compared) need not live as long as they do."""
+        if name in self._everywhere:
+            return False
         if name not in self._lost:
             found, home = set[str](), self._home.get(name)
             todo = [c.after for c in self.cut.cuts if c.meeting and c.meeting.code < FIRST_OF_WARP
@@ -183,18 +193,6 @@ class Values(Wide):
         index = self._index_at(pointer, size, self.written)
         return index if index is not None and self.there(index[1]) else None
 
-    def addresses(self, pointer: str) -> list[str]:
-        """Of indices in 32 bits one by one, which is fewer instructions than a vector of addresses taken apart, and
-        none where the indices themselves are read from memory."""
-        address = _ADDRESS.search(self.spread.lines.get(pointer, ""))
-        index = _INDEX.search(self.spread.lines.get(address[3], "")) if address else None
-        if address is None or index is None or self.mask or not self.same(address[2]) or \
-                not (self.there(address[2]) and self.there(index[2])):
-            return super().addresses(pointer)
-        base, indices = self.one(address[2]), self.vec("i32", index[2])
-        wide = [self.f.let(f"{index[1]} i32 {self.element(indices, 'i32', k)} to i64") for k in range(self.size)]
-        return [self.f.let(f"getelementptr {address[1]}, ptr {base}, i64 {at}") for at in wide]
-
     def _index_at(self, pointer: str, size: int, block: str) -> tuple[str, str] | None:
         lines = self.spread.lines
         while (found := _ADDRESS.search(lines.get(pointer, ""))) is not None:
@@ -207,6 +205,18 @@ class Values(Wide):
             root = self._root(index)
             return None if root is None or self.lost(root[1], block) else root
         return None
+
+    def based(self, pointer: str) -> tuple[str, str, str, str] | None:
+        found = _ADDRESS.search(self.spread.lines.get(pointer, ""))
+        if found is None or not self.same(found[2]) or self.same(found[3]) or found[3] in self._kinds_of_threads or \
+                not self.there(found[2]) or not self.there(found[3]):
+            return None
+        element, base, index = found.groups()
+        widened = re.search(r"= (sext|zext nneg|zext) i32 (%\S+) to i64$", self.spread.lines.get(index, ""))
+        how = ""
+        if widened and self.there(widened[2]):
+            how, index = widened[1], widened[2]
+        return how, self.one(base), self.vec("i32" if how else "i64", index), element
 
     def _root(self, index: str) -> tuple[str, str] | None:
         """An index without summands that all threads have in common."""
@@ -241,6 +251,23 @@ class Values(Wide):
                     found.add(index[1])
         return found
 
+    def clamped(self, name: str) -> str:
+        """Whether an index is surely one that goes up by 1, an i1: the larger or smaller of such a one and a bound that
+        all threads have in common, which none of them reaches; "" for others."""
+        found = _CLAMPED.search(self.spread.lines.get(name, ""))
+        if found is None:
+            return ""
+        how, kind, a, b = found.groups()
+        if self.same(a):
+            a, b = b, a
+        if self.step(a) != 1 or a not in self._affine or not self.same(b) or not self.there(a) or not self.there(b):
+            return ""
+        f, bound, first = self.f, self.one(b), self.first(a)
+        last = f.let(f"add {kind} {first}, {self.size - 1}")
+        end, which = (first, "ge") if how.endswith("max") else (last, "le")
+        inside = f.let(f"icmp {how[0]}{which} {kind} {end}, {bound}")
+        return f.let(f"and i1 {inside}, {f.let(f'icmp {how[0]}le {kind} {first}, {last}')}")
+
     def _from_memory(self, name: str, depth: int) -> bool:
         """Whether a value follows from what is in memory at places that differ between threads."""
         line = self.spread.lines.get(name)
@@ -268,26 +295,83 @@ class Values(Wide):
         if name not in self._variables:
             place = f"%v.{len(self._variables)}"
             self._variables[name] = place
-            kind = self._kind(name)
-            if not self.same(name):
-                kind = self.of(kind)
-            self.top.append(f"  {place} = alloca {kind}, align 64")
+            self.top.append(f"  {place} = alloca {self.type(name)}, align 64")
         return self._variables[name]
 
     def type(self, name: str) -> str:
-        return self._kind(name) if self.same(name) else self.of(self._kind(name))
+        """The type of a value's variable: of those that follow each other by a step, the first thread's is known."""
+        return self._kind(name) if self.same(name) or name in self._affine else self.of(self._kind(name))
 
     def here(self, name: str) -> str:
         """A value where code is written now."""
         if name in self._local:
             return self._local[name]
+        if name in self._affine:
+            self._local[name] = self._following(name)
+            return self._local[name]
+        if name in self._anew:
+            self._again(name)
+            return self._local[name]
         if name in self._crossing:
             made = self.f.let(f"load {self.type(name)}, ptr {self.variable(name)}, align 64")
             self._local[name] = made
             return made
-        if name not in self._kinds or name in self._everywhere:      # parameters, registers, what is computed anew
+        if name not in self._kinds or name in self._everywhere:      # parameters, registers, arrays
             return self._fixed.get(name, name)
         raise NotVectorizable(f"{name} is not there")
+
+    def first(self, operand: str) -> str:
+        """A value of the group's first thread."""
+        if operand[0] != "%" or self.same(operand):
+            return self.one(operand)
+        if operand == "%r.tid.x":
+            return BASE
+        if operand == LANE:
+            return "0"
+        if operand not in self._firsts:
+            if operand not in self._affine:
+                self._firsts[operand] = self.of_thread(operand, 0)
+            elif operand in self._anew:
+                self._again(operand)
+            elif operand in self._crossing:
+                self._firsts[operand] = self.f.let(f"load {self._kind(operand)}, ptr {self.variable(operand)}")
+            else:
+                raise NotVectorizable(f"{operand} is not there")
+        return self._firsts[operand]
+
+    def of_thread(self, operand: str, number: int) -> str:
+        """A value of one thread of the group; that of an address is computed for this one alone."""
+        if operand[0] != "%" or self.same(operand):
+            return self.one(operand)
+        kind = self._kinds.get(operand) or self._kinds_of_threads[operand]
+        if operand in self._affine or operand in self._kinds_of_threads:
+            first, step = self.first(operand), (self.step(operand) or 0) * number
+            if not step:
+                return first
+            return self.f.let(f"getelementptr i8, ptr {first}, i64 {step}" if kind == "ptr" else
+                              f"add {kind} {first}, {step}")
+        line = self.spread.lines.get(operand, "")
+        if operand not in self._local and opcode_of(line) in ("getelementptr", "sext", "zext") and \
+                all(self.there(used) for used in uses_of(line)):
+            return self.f.let(VALUE.sub(lambda m: self.of_thread(m[0], number) if m[0] in self._kinds or
+                                        m[0] in self._kinds_of_threads else m[0], line.partition(" = ")[2]))
+        return self.element(self.vec(kind, operand), kind, number)
+
+    def _again(self, name: str) -> None:
+        """A value that every piece computes anew, where it is needed."""
+        mask, self.mask = self.mask, ""
+        self.instruction(self.spread.lines[name], name)
+        self.mask = mask
+
+    def _following(self, name: str) -> str:
+        """The vector of a value of which the first thread's is known."""
+        kind = self._kinds.get(name) or self._kinds_of_threads[name]
+        step, first = self.step(name) or 0, self.first(name)
+        if kind == "ptr":
+            steps = ", ".join(f"i64 {k * step}" for k in range(self.size))
+            return self.f.let(f"getelementptr i8, ptr {first}, <{self.size} x i64> <{steps}>")
+        steps = ", ".join(f"{kind} {k * step}" for k in range(self.size))
+        return self.f.let(f"add {self.of(kind)} {self.splat(kind, first)}, <{steps}>")
 
     def there(self, name: str) -> bool:
         """Whether a value is to be had where code is written now."""
@@ -306,14 +390,15 @@ class Values(Wide):
         return self._splats[key]
 
     def define(self, name: str, value: str) -> None:
-        self._local[name] = value
+        """A value is known from here on; the first thread's for those that follow each other by a step."""
+        (self._firsts if name in self._affine else self._local)[name] = value
         if name in self._crossing:
             self.f.line(f"store {self.type(name)} {value}, ptr {self.variable(name)}, align 64")
 
     def begin(self, label: str) -> None:
         """A place of code: nothing is known of what was loaded before."""
         self.f.label(label)
-        self._local, self._splats = {}, {}
+        self._local, self._splats, self._firsts = {}, {}, {}
 
     def fresh(self, what: str) -> str:
         self._numbers += 1
@@ -346,6 +431,10 @@ class Values(Wide):
         if opcode == "alloca":
             self.define(name or "", self._own_array(line))
             return
+        if name in self._affine:
+            rest = VALUE.sub(lambda m: self.first(m[0]) if m[0] in self._kinds or m[0] in self._kinds_of_threads
+                             else m[0], line.partition(" = ")[2])
+            return self.define(name, self.f.let(rest))
         differs = (name is not None and not self.same(name)) or (
             name is None and (opcode in ("store", "call")))
         if opcode in ("atomicrmw", "cmpxchg"):
@@ -361,7 +450,8 @@ class Values(Wide):
                 self.define(name, made)
             return
         head, equals, rest = line.partition(" = ") if name else ("", "", line)
-        rest = VALUE.sub(lambda m: self.one(m[0]) if m[0] in self._kinds or m[0] in self._fixed else m[0], rest)
+        value = self.first if name in self.spread.cancelled else self.one
+        rest = VALUE.sub(lambda m: value(m[0]) if m[0] in self._kinds or m[0] in self._kinds_of_threads else m[0], rest)
         rest = re.sub(r", !llvm\.access\.group !\d+", "", rest)
         if name is None:
             self.f.line(rest)
@@ -394,7 +484,8 @@ class Values(Wide):
             if value is None:
                 raise NotVectorizable(line)
             kind = self._kind(name)
-            given.append((name, self.one(value) if self.same(name) else self.vec(kind, value)))
+            given.append((name, self.one(value) if self.same(name) else
+                          self.first(value) if name in self._affine else self.vec(kind, value)))
         some = ""
         for name, value in given:
             common = self.same(name) or self.spread.stride(name) is not None

@@ -10,20 +10,15 @@ from __future__ import annotations
 
 import re
 
-from reactant.cuda_programs.device import warps
-from reactant.cuda_programs.device.affine import BASE, LANE
-from reactant.cuda_programs.device.cuts import Cut
 from reactant.cuda_programs.device.ends import Ends
 from reactant.cuda_programs.device.flow import EXIT
-from reactant.cuda_programs.device.groups import APART
-from reactant.cuda_programs.device.kernel import group_registers
-from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
+from reactant.cuda_programs.device.kept import Kept
 from reactant.cuda_programs.device.single import Single
 from reactant.cuda_programs.device.spread import NotVectorizable, Region
 from reactant.cuda_programs.device.steps import EXCHANGE
 from reactant.cuda_programs.device.text import opcode_of, quoted, result_of
 from reactant.cuda_programs.device.types import leading
-from reactant.cuda_programs.device.values import HARMLESS, Values
+from reactant.cuda_programs.device.values import HARMLESS
 
 SHORT = 6
 """Instructions without side effects up to which a block is run whether or not a thread is in it."""
@@ -32,8 +27,8 @@ UNRELATED = 4
 _EFFECTS = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence", "udiv", "sdiv", "urem", "srem"))
 
 
-class Vectors(Values):
-    """Writes `K.group`, with the parameters of `groups.Group`'s."""
+class Vectors(Kept):
+    """Writes `K.group`, and the functions for what comes after single meetings."""
 
     # -- whole groups
 
@@ -51,7 +46,7 @@ class Vectors(Values):
         self.begin(f"u.{label}")
         self.body(label)
         if label in self.meetings:
-            return self._meeting(self.meetings[label])
+            return self.meeting(self.meetings[label])
         last = self.function.blocks[label][-1]
         if last.startswith("ret"):
             self.f.line("br label %end")
@@ -73,12 +68,12 @@ class Vectors(Values):
         if target != EXIT and not any(" = phi " in line for line in self.function.blocks[target][:1]):
             return self.whole(target)
         name = self.fresh("edge")
-        local, splats = dict(self._local), dict(self._splats)
+        known = self.known()
 
         def write() -> None:
             self.mask = ""
             self.f.label(name)
-            self._local, self._splats = local, splats
+            self.know(known)
             self._edge(source, target)
         self._waiting.append(write)
         return name
@@ -90,12 +85,12 @@ class Vectors(Values):
             self.f.line(f"br i1 {self.one(condition)}, label %{self._edge_block(label, yes)}, "
                         f"label %{self._edge_block(label, no)}")
             return
-        test = self.vec("i1", condition)
         apart = self.spread.meets(label)
         if not apart and self._single(label):
-            self._one_by_one(label, (yes, no), test)
+            self._one_by_one(label, (yes, no))
             self.f.line(f"br label %{self.whole(self.spread.decided[label][1])}")
             return None
+        test = self.vec("i1", condition)
         if not apart and not self._worth_asking(label):
             return self._masked(label, yes, no, test)
         if not apart and (ends := Ends(self).ask(condition)) is not None:
@@ -114,7 +109,7 @@ class Vectors(Values):
         self.f.line(f"br i1 {none}, label %{no_label}, label %{split}")
         self.f.label(split)
         if apart:
-            self._apart(label, test)
+            self.apart(label, test)
         else:
             self._masked(label, yes, no, test)
 
@@ -134,14 +129,44 @@ class Vectors(Values):
 
     def _of_one_thread(self, label: str) -> bool:
         """Whether at most one thread goes another way than to where all meet: a number of threads is compared."""
+        found = self._compared_with_one(label)
+        if found is None or not self._has_effects(label):
+            return False
+        steps = self.spread.stride(found[1]), self.spread.stride(found[2])
+        return None not in steps and steps[0] != steps[1]
+
+    def _compared_with_one(self, label: str) -> tuple[str, str, str] | None:
+        """(type, one side, other side) of a comparison for equality that leads to where not all meet."""
         meet = self.spread.decided[label][1]
         yes, no = self.targets(self.function.blocks[label][-1])
-        found = re.search(r"= icmp (eq|ne) i\d+ (\S+), (\S+?)(?:, !.*)?$",
+        found = re.search(r"= icmp (eq|ne) (i\d+) (\S+), (\S+?)(?:, !.*)?$",
                           self.spread.lines.get(self.spread.condition(label), ""))
-        if found is None or (no if found[1] == "eq" else yes) != meet or not self._has_effects(label):
-            return False
-        steps = self.spread.stride(found[2]), self.spread.stride(found[3])
-        return None not in steps and steps[0] != steps[1]
+        if found is None or (no if found[1] == "eq" else yes) != meet:
+            return None
+        return found[2], found[3], found[4]
+
+    def _the_one(self, label: str) -> tuple[str, str] | None:
+        """(the number of the thread that a comparison holds for, whether there is one in the group), where threads'
+        numbers follow each other."""
+        found = self._compared_with_one(label)
+        if found is None:
+            return None
+        kind, index, bound = found if self.spread.stride(found[2]) == 0 else (found[0], found[2], found[1])
+        if self.spread.stride(index) != 1 or self.spread.stride(bound) != 0 or kind not in ("i32", "i64") or \
+                not self.there(index) or not self.there(bound):
+            return None
+        f = self.f
+        first = self.first(index)
+        lane = f.let(f"sub {kind} {self.one(bound)}, {first}")
+        there = f.let(f"icmp ult {kind} {lane}, {self.size}")
+        if kind == "i32":
+            lane = f.let(f"zext i32 {lane} to i64")
+        if self.mask:
+            bit = f.let(f"and i64 {lane}, {self.size - 1}")
+            word = f.let(f"zext i{self.size} {self.bits(self.mask)} to i64")
+            bit = f.let(f"trunc i64 {f.let(f'lshr i64 {word}, {bit}')} to i1")
+            there = f.let(f"and i1 {there}, {bit}")
+        return lane, there
 
     def _has_effects(self, label: str) -> bool:
         return any(self._effect(line) for block in self.spread.decided[label][0]
@@ -171,30 +196,35 @@ class Vectors(Values):
                     other += often * (6 if opcode in ("fdiv", "call") else 1)
         return unrelated * UNRELATED > other
 
-    def _one_by_one(self, label: str, targets: tuple[str, str], test: str) -> None:
+    def _one_by_one(self, label: str, targets: tuple[str, str]) -> None:
         """Threads that the branch leads to something else than where all meet go there one after the other."""
         blocks, meet = self.spread.decided[label]
         mask, word = self.mask, f"i{self.size}"
-        other = self.f.let(f"xor <{self.size} x i1> {test}, splat (i1 true)")
-        sides = [test, other]
-        if mask:
-            sides = [self.f.let(f"and <{self.size} x i1> {mask}, {side}") for side in sides]
         if targets[0] == targets[1]:
             raise NotVectorizable("a branch to one place")
         inside = [k for k in (0, 1) if targets[k] in blocks]
+        order = (targets[inside[0]], targets[1 - inside[0]]) if len(inside) == 1 else targets
+        the_one = self._the_one(label) if len(inside) == 1 else None
+        sides, bits, lane, wanted = ["", ""], ["", ""], "", ""
+        if the_one is not None:
+            lane, some = the_one
+        if the_one is None or (meet != EXIT and " = phi " in "".join(self.function.blocks[meet][:1])):
+            test = self.vec("i1", self.spread.condition(label))
+            sides = [test, self.f.let(f"xor <{self.size} x i1> {test}, splat (i1 true)")]
+            if mask:
+                sides = [self.f.let(f"and <{self.size} x i1> {mask}, {side}") for side in sides]
         for k in (0, 1):
             if k not in inside:
                 self.assign(label, targets[k], sides[k], False)
-        bits = [self.bits(side) for side in sides]
-        wanted = bits[inside[0]] if len(inside) == 1 else self.bits(mask) if mask else str(2**self.size - 1)
+        if the_one is None:
+            bits = [self.bits(side) for side in sides]
+            wanted = bits[inside[0]] if len(inside) == 1 else self.bits(mask) if mask else str(2**self.size - 1)
+            some = self.f.let(f"icmp ne {word} {wanted}, 0")
         first, skip = self.fresh("singly"), self.fresh("singly.end")
-        local, splats = dict(self._local), dict(self._splats)
-        self.f.line(f"br i1 {self.f.let(f'icmp ne {word} {wanted}, 0')}, label %{first}, label %{skip}")
+        self.f.line(f"br i1 {some}, label %{first}, label %{skip}")
         self.f.label(first)
-        self._local, self._splats = local, splats
         self.mask = ""
-        order = (targets[inside[0]], targets[1 - inside[0]]) if len(inside) == 1 else targets
-        Single(self, label, blocks, meet).write(wanted, None if len(inside) == 1 else bits[0], order)
+        Single(self, label, blocks, meet).write(wanted, None if len(inside) == 1 else bits[0], order, lane)
         self.f.line(f"br label %{skip}")
         self.begin(skip)
         self.mask = mask
@@ -258,14 +288,14 @@ class Vectors(Values):
         elif label in self.spread.branches:
             yes, no = self.targets(last)
             condition = self.spread.condition(label)
-            test = self.vec("i1", condition)
             if self.spread.differs(label) and self._single(label):
-                self._one_by_one(label, (yes, no), test)
+                self._one_by_one(label, (yes, no))
                 meet = self.spread.decided[label][1]
                 if meet in blocks:
                     self._enter(meet, mask)
                 self._after(name)
                 return
+            test = self.vec("i1", condition)
             other = self.f.let(f"xor <{self.size} x i1> {test}, splat (i1 true)")
             edges = [(t, self.f.let(f"and <{self.size} x i1> {mask}, {c}")) for t, c in ((yes, test), (no, other))]
             for target, edge in edges:
@@ -284,126 +314,12 @@ class Vectors(Values):
         if target in blocks:
             self._enter(target, mask)
 
-    # -- meetings
-
-    def _meeting(self, cut: Cut) -> None:
-        meeting = cut.meeting
-        assert meeting is not None
-        f = self.f
-        for letter, (kind, value) in meeting.operands.items():
-            wide, size = EXCHANGE[letter][0], EXCHANGE[letter][1]
-            given = self.vec(kind, value)
-            if letter == "x":
-                given = self._widened(kind, given)
-            place = f"%{letter}"
-            if meeting.code < FIRST_OF_WARP:
-                place = f.let(f"getelementptr i8, ptr %all.{letter}, i64 {f.let(f'mul i64 %base, {size}')}")
-            f.line(f"store <{self.size} x {wide}> {given}, ptr {place}, align {size}")
-        if meeting.code < FIRST_OF_WARP:
-            self._keep(cut.live)
-            f.line(f"ret i32 {cut.state}")
-            return
-        warps.answered(f, meeting)
-        if meeting.result is not None:
-            answer = f.let(f"load <{self.size} x i64>, ptr %answer, align 64")
-            self.define(meeting.result, self._narrowed(meeting.type, answer))
-        f.line(f"br label %{self.whole(cut.after)}")
-
-    def _widened(self, kind: str, value: str) -> str:
-        wide = f"<{self.size} x i64>"
-        if kind == "i64":
-            return value
-        if kind == "double":
-            return self.f.let(f"bitcast {self.of(kind)} {value} to {wide}")
-        if kind == "float":
-            value, kind = self.f.let(f"bitcast {self.of(kind)} {value} to <{self.size} x i32>"), "i32"
-        return self.f.let(f"zext {self.of(kind)} {value} to {wide}")
-
-    def _narrowed(self, kind: str, value: str) -> str:
-        wide = f"<{self.size} x i64>"
-        if kind == "i64":
-            return value
-        if kind == "double":
-            return self.f.let(f"bitcast {wide} {value} to {self.of(kind)}")
-        if kind == "float":
-            value = self.f.let(f"trunc {wide} {value} to <{self.size} x i32>")
-            return self.f.let(f"bitcast <{self.size} x i32> {value} to {self.of(kind)}")
-        return self.f.let(f"trunc {wide} {value} to {self.of(kind)}")
-
-    def _place(self, name: str) -> str:
-        number = self.cut.kept.index(name)
-        at = self.f.let(f"mul i64 %base, {self.layout.size(self.types[name])}")
-        return self.f.let(f"getelementptr i8, ptr %base.{number}, i64 {at}")
-
-    def _keep(self, names: list[str]) -> None:
-        """Values go to memory of the threads."""
-        for name in names:
-            kind = self.types[name]
-            value = self.vec(kind, name)
-            if kind == "i1":
-                value, kind = self.f.let(f"zext <{self.size} x i1> {value} to <{self.size} x i8>"), "i8"
-            self.f.line(f"store {self.of(kind)} {value}, ptr {self._place(name)}, align {self.layout.size(kind)}")
-
-    def _resume(self, cut: Cut) -> None:
-        self.begin(f"resume.{cut.site}")
-        f = self.f
-        for name in cut.live:
-            kind = self.types[name]
-            stored = "i8" if kind == "i1" else kind
-            wide = stored if self.same(name) else self.of(stored)
-            got = f.let(f"load {wide}, ptr {self._place(name)}, align {self.layout.size(stored)}")
-            if kind == "i1":
-                got = f.let(f"trunc {wide} {got} to {self.type(name)}")
-            self.define(name, got)
-        meeting = cut.meeting
-        assert meeting is not None
-        if meeting.result is not None:
-            at = f.let("mul i64 %base, 8")
-            at = f.let(f"getelementptr i8, ptr %all.answer, i64 {at}")
-            answer = f.let(f"load i64, ptr {at}, align 8")
-            if not self.same(meeting.result):
-                raise NotVectorizable("answers of barriers")
-            kind = meeting.type
-            self.define(meeting.result, answer if kind == "i64" else f.let(f"trunc i64 {answer} to {kind}"))
-        f.line(f"br label %{self.whole(cut.after)}")
-
-    def _apart(self, label: str, test: str) -> None:
-        """Threads of a group that reach different barriers go on one by one."""
-        ways = self.ways.get(label)
-        if ways is None:
-            raise NotVectorizable("no state for threads that go on one by one")
-        f = self.f
-        self._keep(list(dict.fromkeys([*ways[0].live, *ways[1].live])))
-        kind = f"<{self.size} x i32>"
-        states = f.let(f"select <{self.size} x i1> {test}, {kind} splat (i32 {ways[0].state}), {kind} "
-                       f"splat (i32 {ways[1].state})")
-        at = f.let("getelementptr i32, ptr %states, i64 %base")
-        f.line(f"store {kind} {states}, ptr {at}, align 4")
-        f.line(f"ret i32 {APART}")
-
     # -- the function
 
-    def parameters(self) -> list[str]:
-        return ["i32 noundef %state", "ptr noundef %frame", "i64 noundef %base",
-                "i32 noundef range(i32 0, 1024) %tid.base", *(p.text for p in self.made.parameters),
-                *group_registers("noundef "), *self.shared,
-                *(f"ptr noalias noundef %base.{k}" for k in range(len(self.cut.kept))),
-                *(f"ptr noundef %all.{k}" for k in range(len(self.cut.arrays))), "ptr noundef %states",
-                *[f"ptr noundef %all.{letter}" for letter in EXCHANGE] * self.meets]
-
-    def lane(self, arrays: list[int], current: list[str]) -> str:
-        """Nothing: `Group` has a function for a thread."""
-        if current:
-            raise NotVectorizable("functions that ask for their thread")
-        return ""
-
-    def group(self, arrays: list[int], how: str = "") -> str:
+    def group(self, arrays: list[int], how: str = "", site: int | None = None) -> str:
+        """The function that a group runs from a state on; `site`: for that of one place alone (`Kept.start`)."""
+        self.blank()
         f, size = self.f, self.size
-        lanes = ", ".join(f"i64 {k}" for k in range(size))
-        self._fixed[LANE] = f.let(f"add <{size} x i64> zeroinitializer, <{lanes}>", "%lane.vector")
-        words = ", ".join(f"i32 {k}" for k in range(size))
-        base = self.splat("i32", BASE)
-        self._fixed["%r.tid.x"] = f.let(f"add nuw nsw <{size} x i32> {base}, <{words}>")
         for k, (name, bytes_) in enumerate(zip(self.cut.arrays, arrays, strict=True)):
             at = f.let(f"mul i64 %base, {bytes_}")
             first = f.let(f"getelementptr i8, ptr %all.{k}, i64 {at}")
@@ -411,20 +327,11 @@ class Vectors(Values):
             self._fixed[name] = f.let(f"getelementptr i8, ptr {first}, <{size} x i64> <{offsets}>")
         if self.meets:
             self.top += [f"  %{letter} = alloca [{size} x {kind}], align 64" for letter, (kind, _) in EXCHANGE.items()]
-        definitions = self.function.definitions()
-        for name in self.cut.anew:
-            self.instruction(definitions[name], name)
-            self._fixed[name] = self._local[name]
-        entered = [c for c in self.cut.cuts if c.meeting and c.meeting.code < FIRST_OF_WARP]
-        entry = self.whole(next(iter(self.function.blocks)))
-        cases = " ".join(f"i32 {c.state}, label %resume.{c.site}" for c in entered)
-        f.line(f"switch i32 %state, label %{entry} [ {cases} ]")
-        for c in entered:
-            self._resume(c)
+        self.start(site)
         while self._waiting:
             self._waiting.pop()()
         f.label("end")
         f.line("ret i32 -1")
         lines = ["entry:", *self.top, *self.top_stores, *f.lines]
-        return (f"define internal i32 @{quoted(self.prefix + '.group')}({', '.join(self.parameters())}) {how}"
+        return (f"define internal i32 @{quoted(self.name_of(site))}({', '.join(self.parameters())}) {how}"
                 "#REACTANT {\n" + "\n".join(lines) + "\n}\n")

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import re
 
-from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.lanes import Lanes, plain, suffix
 from reactant.cuda_programs.device.mathematics import SPELLINGS
 from reactant.cuda_programs.device.spread import NotVectorizable
 from reactant.cuda_programs.device.text import opcode_of
 from reactant.cuda_programs.device.types import leading, result_type
-from reactant.cuda_programs.device.writer import Writer
 from reactant.kernels.llvm_ir.signatures import split_arguments, type_of
 
 _FLAGS = re.compile(r"((?:(?:nuw|nsw|exact|disjoint|nneg|samesign|inbounds|nusw|fast|nnan|ninf|nsz|arcp|contract|afn|"
@@ -18,7 +17,6 @@ _BINARY = frozenset(("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "x
 _CASTS = frozenset(("trunc", "zext", "sext", "fptrunc", "fpext", "fptoui", "fptosi", "uitofp", "sitofp", "ptrtoint",
                     "inttoptr", "bitcast"))
 _DIVISIONS = frozenset(("udiv", "sdiv", "urem", "srem"))
-_SCALAR = re.compile(r"i\d+|float|double|half|bfloat|ptr")
 _CALL = re.compile(r"(?:%\S+ = )?(?:tail |notail )?call (.*?)@(\"[^\"]*\"|[-\w$.]+)\((.*)\)(?: #\d+)?((?:, !.*)?)$")
 _KEPT_NOTES = re.compile(r", !(?:tbaa|alias\.scope|noalias|invariant\.load) ![\w{}]+")
 _ELEMENTWISE = re.compile(r"llvm\.(sqrt|fabs|fma|fmuladd|minnum|maxnum|minimum|maximum|minimumnum|maximumnum|floor|"
@@ -28,90 +26,14 @@ _NAMES = re.compile(r"(?<![\w.$%-])%(?:\"[^\"]*\"|[-\w$.]+)")
 _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|dbg)")
 
 
-Known = tuple[dict[str, str], dict[str, str]]
-"""The names under which values and constants are known at a place of the code."""
 AHEAD, LINE = 4, 64
 """Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
+LARGEST = 8
+"""Bytes of the largest element of vectors."""
 
 
-def plain(kind: str) -> str:
-    """A type that may be an element of vectors."""
-    if not _SCALAR.fullmatch(kind):
-        raise NotVectorizable(f"vectors of {kind}")
-    return kind
-
-
-def suffix(kind: str) -> str:
-    """How names of intrinsics spell a type."""
-    return {"float": "f32", "double": "f64", "half": "f16", "bfloat": "bf16", "ptr": "p0"}.get(kind, kind)
-
-
-def literal(value: str) -> bool:
-    return bool(re.fullmatch(r"-?\d+|true|false|null|poison|undef|0x[0-9A-Fa-f]+|f0x\w+|"
-                             r"-?[\d.]+(?:e[+-]?\d+)?|[-+]?(?:inf|nan|qnan|pinf|ninf)", value))
-
-
-class Wide:
-    """Writes instructions. `vec(type, operand)` and `one(operand)` are the values under which operands are known."""
-
-    def __init__(self, f: Writer, size: int, layout: Layout, loop: object) -> None:
-        self.f, self.size, self.layout, self.loop = f, size, layout, loop
-        self.top: list[str] = []
-        self._arrays = 0
-        self.mask = ""                      # of active threads, <W x i1>; "": all
-        self._loops = 0
-        self._nowhere = ""
-        self.often = False                  # in a loop
-        self.beside = False                 # whether blocks are run one by one, each with memory of its own
-
-    # -- to be given by who knows where values are
-
-    def vec(self, kind: str, operand: str) -> str:
-        raise NotImplementedError
-
-    def one(self, operand: str) -> str:
-        raise NotImplementedError
-
-    def same(self, operand: str) -> bool:
-        """Whether a value is one for the group."""
-        raise NotImplementedError
-
-    def step(self, operand: str) -> int | None:
-        raise NotImplementedError
-
-    # -- helpers
-
-    def of(self, kind: str) -> str:
-        return f"<{self.size} x {plain(kind)}>"
-
-    def splat(self, kind: str, value: str) -> str:
-        if literal(value):
-            if value in ("poison", "undef"):
-                return "poison"
-            if value in ("0", "false", "null"):
-                return "zeroinitializer"
-            return f"splat ({kind} {value})"
-        made = self.f.let(f"insertelement {self.of(kind)} poison, {kind} {value}, i64 0")
-        return self.f.let(f"shufflevector {self.of(kind)} {made}, {self.of(kind)} poison, "
-                          f"<{self.size} x i32> zeroinitializer")
-
-    def array(self, kind: str) -> str:
-        """Memory of a group's values."""
-        self._arrays += 1
-        self.top.append(f"  %array.of.{self._arrays} = alloca [{self.size} x {kind}], align 64")
-        return f"%array.of.{self._arrays}"
-
-    def element(self, vector: str, kind: str, number: int | str) -> str:
-        return self.f.let(f"extractelement {self.of(kind)} {vector}, i64 {number}")
-
-    def bits(self, mask: str) -> str:
-        return self.f.let(f"bitcast <{self.size} x i1> {mask} to i{self.size}")
-
-    def any(self, mask: str) -> str:
-        return self.f.let(f"icmp ne i{self.size} {self.bits(mask)}, 0")
-
-    def all_mask(self) -> str:
-        return self.mask or "splat (i1 true)"
+class Wide(Lanes):
+    """Writes instructions."""
 
     # -- one instruction
 
@@ -202,23 +124,12 @@ class Wide:
             at = self.f.let(f"getelementptr i8, ptr {first}, i64 {distance}")
             self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
 
-    def without_locks(self, line: str) -> list[str] | None:
-        """Plain instructions for an atomic one that needs no lock."""
-        raise NotImplementedError
-
-    def in_shared(self, pointer: str) -> bool:
-        """Whether an address is one of the block's own memory."""
-        raise NotImplementedError
-
     def _parts(self, text: str) -> tuple[str, str, str]:
         """Pointer, alignment, notes of an access."""
         found = re.search(r", ptr (%\"[^\"]*\"|[^ ,]+|.*?\)), align (\d+)(.*)$", text)
         if found is None:
             raise NotVectorizable(text)
         return found[1], found[2], "".join(_KEPT_NOTES.findall(found[3]))
-
-    def _first(self, pointer: str) -> str:
-        return self.element(self.vec("ptr", pointer), "ptr", 0)
 
     def _load(self, rest: str) -> str | None:
         if rest.startswith(("load atomic", "load volatile")):
@@ -229,19 +140,21 @@ class Wide:
         if kind == "i1":
             return self.each(rest, None)
         if step == size:
-            first = self._first(pointer)
+            first = self.first(pointer)
             self._next_block(first, pointer, size)
-            if not self.mask:
+            if not self.mask or self.in_shared(pointer):
                 return self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
             if size >= 4:
                 return self._masked_load(kind, first, align, self.mask, "poison")
         if step == -size and not self.mask:
-            first = self.element(self.vec("ptr", pointer), "ptr", self.size - 1)
+            first = self.f.let(f"getelementptr i8, ptr {self.first(pointer)}, i64 {(self.size - 1) * step}")
             made = self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
             order = ", ".join(f"i32 {k}" for k in reversed(range(self.size)))
             return self.f.let(f"shufflevector {wide} {made}, {wide} poison, <{self.size} x i32> <{order}>")
+        if step == 2 * size and size >= 4 and not self.mask:
+            return self._every_other(self.first(pointer), kind, align, notes)
         if step is not None and not self.mask:
-            first, made = self._first(pointer), "poison"
+            first, made = self.first(pointer), "poison"
             for k in range(self.size):
                 at = self.f.let(f"getelementptr i8, ptr {first}, i64 {k * step}")
                 one = self.f.let(f"load {kind}, ptr {at}, align {align}{notes}")
@@ -251,29 +164,49 @@ class Wide:
             return self._perhaps_load(index, pointer, kind, align)
         return self._gathered(pointer, kind, align)
 
+    def _every_other(self, first: str, kind: str, align: str, notes: str) -> str:
+        """Every second element from an address on: of two rows, the second of which ends with the last such element."""
+        wide, n = self.of(kind), self.size
+        second = self.f.let(f"getelementptr {kind}, ptr {first}, i64 {n - 1}")
+        rows = [self.f.let(f"load {wide}, ptr {at}, align {align}{notes}") for at in (first, second)]
+        order = ", ".join(f"i32 {2 * k if 2 * k < n else 2 * k + 1}" for k in range(n))
+        return self.f.let(f"shufflevector {wide} {rows[0]}, {wide} {rows[1]}, <{n} x i32> <{order}>")
+
     def _gathered(self, pointer: str, kind: str, align: str) -> str:
         wide, made = self.of(kind), "poison"
-        for k, at in enumerate(self.addresses(pointer)):
+        for k, at in enumerate(self._places(pointer)):
             one = self.f.let(f"load {kind}, ptr {at}, align {align}")
             made = self.f.let(f"insertelement {wide} {made}, {kind} {one}, i64 {k}")
         return made
 
-    def addresses(self, pointer: str) -> list[str]:
-        """An address for each thread."""
-        places = self._reachable(pointer)
-        return [self.element(places, "ptr", k) for k in range(self.size)]
+    def _places(self, pointer: str) -> list[str]:
+        """The address of each thread, a place of no meaning for threads that are not active."""
+        if (step := self.step(pointer)) is not None and not self.mask:
+            first = self.first(pointer)
+            return [self.f.let(f"getelementptr i8, ptr {first}, i64 {k * step}") for k in range(self.size)]
+        if self.mask or (found := self.based(pointer)) is None:
+            vector = self._reachable(pointer)
+            return [self.element(vector, "ptr", k) for k in range(self.size)]
+        how, base, vector, kind = found                 # fewer instructions than a vector of addresses taken apart
+        indices = [self.element(vector, "i32" if how else "i64", k) for k in range(self.size)]
+        if how:
+            indices = [self.f.let(f"{how} i32 {index} to i64") for index in indices]
+        return [self.f.let(f"getelementptr {kind}, ptr {base}, i64 {index}") for index in indices]
 
     def _consecutive(self, index: tuple[str, str], whole: bool) -> tuple[list[str], str]:
         """Asks whether an index (type, name) goes up by 1 from thread to thread; labels for yes, for "in two parts"
         (unless elements are too small for masks, `whole`), for no, and of what comes after; and the threads of the
         first part."""
         kind, name = index
+        self._loops += 1
+        labels = [f"{what}.{self._loops}" for what in ("row", "parts", "scattered", "access", "not.row", "clamped")]
+        if sure := self.clamped(name):
+            self.f.line(f"br i1 {sure}, label %{labels[0]}, label %{labels[5]}")
+            self.f.label(labels[5])
         value, top = self.vec(kind, name), self.size - 1
         lanes = ", ".join(f"{kind} {k}" for k in range(self.size))
         wanted = self.f.let(f"add {self.of(kind)} {self.splat(kind, self.element(value, kind, 0))}, <{lanes}>")
         same = self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}")
-        self._loops += 1
-        labels = [f"{what}.{self._loops}" for what in ("row", "parts", "scattered", "access", "not.row")]
         yes = self.f.let(f"icmp eq i{self.size} {self.bits(same)}, -1")
         self.f.line(f"br i1 {yes}, label %{labels[0]}, label %{labels[2] if whole else labels[4]}")
         if not whole:
@@ -289,9 +222,9 @@ class Wide:
     def _parts_of(self, pointer: str, size: int, first_part: str) -> list[tuple[str, str]]:
         """(address, threads) of the two parts of an access."""
         rest = self.f.let(f"xor <{self.size} x i1> {first_part}, splat (i1 true)")
-        last = self.element(self.vec("ptr", pointer), "ptr", self.size - 1)
+        last = self.of_thread(pointer, self.size - 1)
         start = self.f.let(f"getelementptr i8, ptr {last}, i64 {-(self.size - 1) * size}")
-        parts = [(self._first(pointer), first_part), (start, rest)]
+        parts = [(self.first(pointer), first_part), (start, rest)]
         if not self.mask:
             return parts
         return [(at, self.f.let(f"and <{self.size} x i1> {self.mask}, {who}")) for at, who in parts]
@@ -301,29 +234,43 @@ class Wide:
         return self.f.let(f"call {wide} @llvm.masked.load.v{self.size}{suffix(kind)}.p0(ptr align {align} {at}, "
                           f"<{self.size} x i1> {mask}, {wide} {other})")
 
+    def _open(self, pointer: str) -> bool:
+        """Whether rows at an address may be accessed beyond what active threads need: those of a block's memory, when
+        one of the threads is active."""
+        return not self.mask and self.in_shared(pointer)
+
+    def _blended_store(self, kind: str, at: str, align: str, mask: str, given: str) -> None:
+        """A masked store where nobody else sees what is written back: several times as fast on some processors."""
+        wide = self.of(kind)
+        old = self.f.let(f"load {wide}, ptr {at}, align {align}")
+        made = self.f.let(f"select <{self.size} x i1> {mask}, {wide} {given}, {wide} {old}")
+        self.f.line(f"store {wide} {made}, ptr {at}, align {align}")
+
     def _masked_store(self, kind: str, at: str, align: str, mask: str, given: str) -> None:
         self.f.line(f"call void @llvm.masked.store.v{self.size}{suffix(kind)}.p0({self.of(kind)} {given}, "
                     f"ptr align {align} {at}, <{self.size} x i1> {mask})")
 
     def _perhaps_load(self, index: tuple[str, str], pointer: str, kind: str, align: str) -> str:
         wide, place, size = self.of(kind), self.array(kind), self.layout.size(kind)
-        self.vec("ptr", pointer)
-        (row, parts, scattered, after), first_part = self._consecutive(index, size < 4)
         known = self.known()
+        (row, parts, scattered, after), first_part = self._consecutive(index, size < 4)
 
         def keep(made: str) -> None:
             self.f.line(f"store {wide} {made}, ptr {place}, align 64")
             self.f.line(f"br label %{after}")
             self.know(known)
         self.f.label(row)
-        first = self._first(pointer)
-        keep(self._masked_load(kind, first, align, self.mask, "poison") if self.mask else
+        self.know(known)
+        first = self.first(pointer)
+        masked = self.mask and not self.in_shared(pointer)
+        keep(self._masked_load(kind, first, align, self.mask, "poison") if masked else
              self.f.let(f"load {wide}, ptr {first}, align {align}"))
         if size >= 4:
             self.f.label(parts)
             made = "zeroinitializer"
             for at, who in self._parts_of(pointer, size, first_part):
-                got = self._masked_load(kind, at, align, who, "zeroinitializer")
+                got = self.f.let(f"load {wide}, ptr {at}, align {align}") if self._open(pointer) else \
+                    self._masked_load(kind, at, align, who, "zeroinitializer")
                 made = self.f.let(f"select <{self.size} x i1> {who}, {wide} {got}, {wide} {made}")
             keep(made)
         self.f.label(scattered)
@@ -333,21 +280,23 @@ class Wide:
 
     def _perhaps_store(self, index: tuple[str, str], pointer: str, kind: str, align: str, given: str) -> None:
         size = self.layout.size(kind)
-        self.vec("ptr", pointer)
-        (row, parts, scattered, after), first_part = self._consecutive(index, size < 4)
         known = self.known()
+        (row, parts, scattered, after), first_part = self._consecutive(index, size < 4)
         self.f.label(row)
-        first = self._first(pointer)
+        self.know(known)
+        first = self.first(pointer)
         if self.mask:
-            self._masked_store(kind, first, align, self.mask, given)
+            store = self._blended_store if self.in_shared(pointer) else self._masked_store
+            store(kind, first, align, self.mask, given)
         else:
             self.f.line(f"store {self.of(kind)} {given}, ptr {first}, align {align}")
         self.f.line(f"br label %{after}")
         self.know(known)
         if size >= 4:
             self.f.label(parts)
+            store = self._blended_store if self._open(pointer) else self._masked_store
             for at, who in self._parts_of(pointer, size, first_part):
-                self._masked_store(kind, at, align, who, given)
+                store(kind, at, align, who, given)
             self.f.line(f"br label %{after}")
             self.know(known)
         self.f.label(scattered)
@@ -357,24 +306,8 @@ class Wide:
         self.know(known)
 
     def _scattered(self, pointer: str, kind: str, align: str, given: str) -> None:
-        step = self.step(pointer)
-        first = self._first(pointer) if step is not None and not self.mask else ""
-        addresses = "" if first else self._reachable(pointer)
-        for k in range(self.size):
-            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {k * (step or 0)}") if first else \
-                self.element(addresses, "ptr", k)
+        for k, at in enumerate(self._places(pointer)):
             self.f.line(f"store {kind} {self.element(given, kind, k)}, ptr {at}, align {align}")
-
-    def index_of(self, pointer: str, size: int) -> tuple[str, str] | None:
-        """The index of an address that follows from numbers of threads alone, without what is the same for all."""
-        raise NotImplementedError
-
-    def known(self) -> Known:
-        """What is known of values here, for `know`."""
-        raise NotImplementedError
-
-    def know(self, known: Known) -> None:
-        raise NotImplementedError
 
     def _reachable(self, pointer: str) -> str:
         """Addresses that can be read and written: those of threads that are not active are a place of no meaning."""
@@ -415,11 +348,13 @@ class Wide:
             return
         given = self.vec(kind, value)
         if step == size and not self.mask:
-            first = self._first(pointer)
+            first = self.first(pointer)
             self._next_block(first, pointer, size)
             self.f.line(f"store {wide} {given}, ptr {first}, align {align}{notes}")
+        elif step == size and self.in_shared(pointer):
+            self._blended_store(kind, self.first(pointer), align, self.mask, given)
         elif step == size and size >= 4:
-            self._masked_store(kind, self._first(pointer), align, self.mask, given)
+            self._masked_store(kind, self.first(pointer), align, self.mask, given)
         elif step is None and (size >= 4 or not self.mask) and (index := self.index_of(pointer, size)) is not None:
             self._perhaps_store(index, pointer, kind, align, given)
         else:

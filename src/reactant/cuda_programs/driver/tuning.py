@@ -7,6 +7,7 @@ CPU threads is found out afterwards, by the time of the wall.
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
@@ -23,7 +24,8 @@ SCHEDULES = ("alone", "fine", "coarse")
 BETTER, AS_GOOD = 0.95, 0.98
 """Of the own version's time: what a version has to reach to be chosen, and what it has to keep when it is checked."""
 ROUNDS = 5
-"""Runs with each version. The least of the times counts: other work on the machine only adds to them."""
+"""Runs with each version. What counts is the least time, since other work on the machine only adds to it; but the
+median and most rounds have to say the same."""
 HOPELESS = 1.25
 """A version that takes so many times the best one's in the first round is not run again."""
 
@@ -129,9 +131,16 @@ def _best(found: dict[str, list[float]]) -> str:
     """The version with the least time, if it beats the own one in most rounds, and by more than noise."""
     own = found[OWN]
     best = min(found, key=lambda label: min(found[label]))
-    pairs = list(zip(found[best], own, strict=False))
-    wins = sum(one < other for one, other in pairs)
-    return best if min(found[best]) < BETTER * min(own) and 3 * wins >= 2 * len(pairs) else OWN
+    return best if _faster(found[best], own, BETTER) else OWN
+
+
+def _faster(new: list[float], own: list[float], limit: float) -> bool:
+    """Whether times are below others by least and median, and in two of three rounds."""
+    if not new or not own:
+        return False
+    pairs = list(zip(new, own, strict=False))
+    return (min(new) < limit * min(own) and statistics.median(new) < limit * statistics.median(own)
+            and 3 * sum(one < other for one, other in pairs) >= 2 * len(pairs))
 
 
 def _checked(run: Runner, chosen: dict[Site, str], rounds: int) -> list[Choice]:
@@ -146,9 +155,10 @@ def _checked(run: Runner, chosen: dict[Site, str], rounds: int) -> list[Choice]:
                     found[site].append((wall if "/" in chosen.get(site, "") else processor)[site])
     made = []
     for site, label in chosen.items():
-        own, new = (min(times[mode][site], default=0.0) for mode in (f"={OWN}", "choices"))
-        kept = label != OWN and new < AS_GOOD * own
-        made.append(Choice(site, label if kept else OWN, own, new if kept else own))
+        own, new = (times[mode][site] for mode in (f"={OWN}", "choices"))
+        kept = label != OWN and _faster(new, own, AS_GOOD)
+        least = min(own, default=0.0)
+        made.append(Choice(site, label if kept else OWN, least, min(new) if kept else least))
     return made
 
 

@@ -1,6 +1,7 @@
 // Launches: what may be launched, on how many threads, and what comes of it.
 #include <sched.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -16,7 +17,6 @@ constexpr unsigned most_threads = 1024, most_block_z = 64, most_grid_y = 65535;
 constexpr size_t shared_limit = 49152, shared_opt_in = 166912, shared_of_processor = 167936;
 constexpr double wake_cost = 8000;              // nanoseconds: less work than that is not worth waking threads
 constexpr double range_cost = 20000;            // of one range of blocks, so that threads share evenly
-constexpr double unknown_cost = 4;              // nanoseconds of a thread of a kernel that has not run yet
 
 struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; const void *site; };
 thread_local std::vector<Configuration> pushed;
@@ -42,19 +42,38 @@ void part(void *context, uint64_t first, uint64_t last) {
     run_blocks(blocks.launch, blocks.arguments, first, last);
 }
 
-void run_alone(Blocks &blocks) { part(&blocks, 0, blocks.launch->blocks); }
+// Blocks, and the nanoseconds that ranges of them took: without those until threads wake and have ended.
+struct Measured { Blocks &blocks; std::atomic<uint64_t> spent{0}; };
+
+void measured_part(void *context, uint64_t first, uint64_t last) {
+    auto &measured = *(Measured *)context;
+    uint64_t start = nanoseconds();
+    part(&measured.blocks, first, last);
+    measured.spent.fetch_add(nanoseconds() - start, std::memory_order_relaxed);
+}
 
 void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads) {
+    const uint64_t count = blocks.launch->blocks;
+    Measured measured{blocks};
+    uint64_t done = 0;
     double cost = function.cost.load(std::memory_order_relaxed);
-    if (cost == 0) cost = kernel.work ? kernel.work / 100.0 : unknown_cost;
+    if (cost == 0 && kernel.work) cost = kernel.work / 100.0;
+    if (cost == 0) {                            // the first two blocks tell: the first one's pages were not there
+        measured_part(&measured, 0, done = 1);
+        uint64_t each = measured.spent.load(std::memory_order_relaxed);
+        if (count > 1) {
+            measured_part(&measured, 1, done = 2);
+            each = std::min(each, measured.spent.load(std::memory_order_relaxed) - each);
+        }
+        cost = (double)each * (double)count / (double)threads;
+    }
     double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
     work_of_next = 0;
-    uint64_t count = blocks.launch->blocks;
     const Schedule said = schedule();
-    bool alone = said == Schedule::alone || (said == Schedule::usual && work < 2 * wake_cost) || processors() == 1 || count == 1 || inside_parallel();
-    uint64_t start = nanoseconds();
+    const bool alone = said == Schedule::alone || (said == Schedule::usual && work < 2 * wake_cost) ||
+                       processors() == 1 || count - done <= 1 || inside_parallel();
     if (alone) {
-        run_alone(blocks);
+        if (done < count) measured_part(&measured, done, count);
     } else {
         double each = work / (double)count;
         uint64_t grain = each >= range_cost ? 1 : (uint64_t)std::ceil(range_cost / each);
@@ -62,11 +81,16 @@ void run_measured(Function &function, const ReactantKernel &kernel, Blocks &bloc
         grain = grain < most ? grain : most < 1 ? 1 : most;
         if (said == Schedule::fine) grain = 1;
         if (said == Schedule::coarse) grain = (count + (unsigned)processors() - 1) / (unsigned)processors();
-        parallel(count, grain, part, &blocks);
+        struct Rest { Measured &measured; uint64_t first; } rest{measured, done};
+        parallel(count - done, grain, [](void *context, uint64_t first, uint64_t last) {
+            auto &rest = *(Rest *)context;
+            measured_part(&rest.measured, rest.first + first, rest.first + last);
+        }, &rest);
     }
-    double taken = (double)(nanoseconds() - start) * (alone ? 1 : processors()) / (double)threads;
-    double before = function.cost.load(std::memory_order_relaxed);
-    function.cost.store(before == 0 ? taken : 0.75 * before + 0.25 * taken, std::memory_order_relaxed);
+    const double taken = (double)measured.spent.load(std::memory_order_relaxed) / (double)threads;
+    // The lesser of two launches: one that was interrupted must not make the next ones wake threads for nothing.
+    const double last = function.last.exchange(taken, std::memory_order_relaxed);
+    function.cost.store(last > 0 ? std::min(taken, last) : cost, std::memory_order_relaxed);
 }
 
 void run_with_grid_barrier(Blocks &blocks, State &state) {

@@ -80,6 +80,7 @@ struct Function {
     std::atomic<const ReactantKernel *> kernel{nullptr};
     std::atomic<int> max_dynamic_shared{49152}; std::atomic<int> carveout{-1};
     std::atomic<double> cost{0};                // measured: nanoseconds of one thread; 0: not run yet
+    std::atomic<double> last{0};                // of the last launch alone
 };
 Function *function_of(const void *stub);        // nullptr: no such kernel in the program
 const ReactantKernel *kernel_of(Function &function);

@@ -22,6 +22,7 @@ namespace reactant {
 namespace {
 
 constexpr unsigned rounds = 7;                  // pairs of launches that a version is compared in
+constexpr unsigned most_unmeasured = 16;        // launches too short, or beside others, after which it is given up
 constexpr double better = 0.95, pairs_better = 0.8;
 // Launches of less work are not measured: the clock would be what is.
 constexpr uint64_t shortest = 20000;
@@ -45,7 +46,8 @@ struct Site {
     std::vector<std::vector<double>> ratios;    // a version's time to the own one's around it
     int choice = 0;
     Schedule schedule = Schedule::usual;
-    bool decided = false, skipped = false;
+    bool decided = false;
+    unsigned unmeasured = 0;
     unsigned turn = 0;
     double before = 0;                          // nanoseconds of a thread, of the last launch by the own version,
     double between = 0;                         // and of that by another since
@@ -348,6 +350,7 @@ Trial::~Trial() {
     if (site->decided) return;
     if (took < shortest || !alone || begun.load() != alone) {   // beside another launch, which the clock counts as well
         site->other = 0, site->before = 0;
+        if (++site->unmeasured == most_unmeasured) site->decided = true;       // in this process, by the own version
         return;
     }
     compare(all, *site, version, (double)took / (double)threads);

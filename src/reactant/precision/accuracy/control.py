@@ -11,7 +11,7 @@ from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, shape_of, size
 from reactant.precision.accuracy import measures
 from reactant.precision.accuracy.ledger import Entry, Notes
-from reactant.precision.accuracy.shadow import CONTROL, Shadowing
+from reactant.precision.accuracy.shadow import CONTROL, DECIDING, Shadowing
 from reactant.precision.accuracy.twins import digits_of, has_digits
 from reactant.precision.rules.structure import attributes_of
 
@@ -20,21 +20,43 @@ BUCKETS = 40
 """Of iterations: the first, the next two, the next four, and so on."""
 
 
-def carried(s: Shadowing, values: Sequence[ir.Value]) -> list[ir.Value]:
-    """Numbers, and behind them the parts of their companions."""
+def carried(s: Shadowing, values: Sequence[ir.Value], doubled: Sequence[bool]) -> list[ir.Value]:
+    """Values, and behind them the parts of the companions of those that are `doubled`."""
     return [*(s.plain[v] for v in values),
-            *(part for v in values if has_digits(v.type) for part in s.twin.parts(s.wide[v]))]
+            *(part for v, two in zip(values, doubled, strict=True) if two for part in s.twin.parts(s.other(v)))]
 
 
-def taken(s: Shadowing, old: Sequence[ir.Value], new: Sequence[ir.Value]) -> None:
+def taken(s: Shadowing, old: Sequence[ir.Value], new: Sequence[ir.Value], doubled: Sequence[bool]) -> None:
     """What `carried` gave, as what old values have become."""
     s.plain.update(zip(old, new[:len(old)], strict=True))
     left = list(new[len(old):])
-    for value in old:
-        if has_digits(value.type):
-            count = len(s.twin.parts(s.twin.widen(s.plain[value])))
-            s.wide[value] = s.twin.whole(left[:count], dtype_of(value))
+    for value, two in zip(old, doubled, strict=True):
+        if two:
+            count = len(s.twin.parts(s.twin.widen(s.plain[value]))) if has_digits(value.type) else 1
+            s.wide[value] = s.twin.whole(left[:count], dtype_of(value)) if has_digits(value.type) else left[0]
             left = left[count:]
+
+
+def _doubled(s: Shadowing, values: Sequence[ir.Value]) -> list[bool]:
+    return [has_digits(v.type) or v in s.wide for v in values]
+
+
+def _doubled_in_loop(s: Shadowing, op: ir.Operation) -> list[bool]:
+    """Which of the values that a loop carries have companions: also integers, such as the rows that a factorisation
+    exchanges, and what is computed of them."""
+    body = op.regions[1].blocks[0]
+    doubled = _doubled(s, op.operands)
+    while True:
+        reached = {a for a, two in zip(body.arguments, doubled, strict=True) if two and not has_digits(a.type)}
+        reached |= {v for v in modules.captured(op) if v in s.wide and not has_digits(v.type)}
+        for each in modules.walk(op):
+            if each.name not in DECIDING and any(v in reached for v in (*each.operands, *modules.captured(each))):
+                reached |= {r for r in each.results if not has_digits(r.type)}
+        last = body.operations[len(body.operations) - 1]
+        found = [two or v in reached for two, v in zip(doubled, last.operands, strict=True)]
+        if found == doubled:
+            return found
+        doubled = found
 
 
 def _holder(count: int) -> ir.Operation:
@@ -49,14 +71,19 @@ def _block(region: ir.Region, types: Sequence[ir.Type]) -> ir.Block:
 def branches(s: Shadowing, op: ir.Operation) -> None:
     """`if` and `case`: each branch measures its own operations; of the others there is nothing."""
     holder = _holder(len(op.regions))
-    results, notes = [], []
+    returned, vectors_of, notes = [], [], []
     for old, new in zip(op.regions, holder.regions, strict=True):
         block = _block(new, ())
         with ir.InsertionPoint(block), s.noting() as noted:
-            results.append(carried(s, s.block(old.blocks[0])))
+            returned.append(s.block(old.blocks[0]))
             s.ledger.flush()
-            results[-1] += noted.vectors()
+            vectors_of.append(noted.vectors())
         notes.append(noted)
+    doubled = [any(each) for each in zip(*(_doubled(s, each) for each in returned), strict=True)]
+    results = []
+    for values, vectors, new in zip(returned, vectors_of, holder.regions, strict=True):
+        with ir.InsertionPoint(new.blocks[0]):
+            results.append([*carried(s, values, doubled), *vectors])
     for k, new in enumerate(holder.regions):
         with ir.InsertionPoint(new.blocks[0]):
             mine = results[k][-2:]
@@ -69,7 +96,7 @@ def branches(s: Shadowing, op: ir.Operation) -> None:
                       attributes=attributes_of(op), regions=len(op.regions))
     _move(holder, made)
     *found, largest, counted = made.results
-    taken(s, list(op.results), found)
+    taken(s, list(op.results), found, doubled)
     s.notes.add([entry for noted in notes for entry in noted.entries], largest, counted)
 
 
@@ -82,7 +109,8 @@ def _move(holder: ir.Operation, made: ir.Operation) -> None:
 def loop(s: Shadowing, op: ir.Operation) -> None:
     """`while`: measures are carried too, and the errors of what is carried, by the number of iterations."""
     condition, body = (region.blocks[0] for region in op.regions)
-    place, start = file_and_line(op.location), carried(s, op.operands)
+    doubled = _doubled_in_loop(s, op)
+    place, start = file_and_line(op.location), carried(s, op.operands, doubled)
     holder = _holder(2)
     test = _block(holder.regions[0], [v.type for v in start])
     work = _block(holder.regions[1], [v.type for v in start])
@@ -93,11 +121,11 @@ def loop(s: Shadowing, op: ir.Operation) -> None:
             modules.clone_with(each.operation, alone)
     with ir.InsertionPoint(work), s.noting() as noted:
         given = list(work.arguments)
-        taken(s, list(condition.arguments), given)
+        taken(s, list(condition.arguments), given, doubled)
         asked = _asked(s, condition)
-        taken(s, list(body.arguments), given)
+        taken(s, list(body.arguments), given, doubled)
         returned = s.block(body)
-        results = carried(s, returned)
+        results = carried(s, returned, doubled)
         wrong = _largest_error(s, returned)
         noted.add(asked.entries, *asked.vectors())
         extra = noted.vectors()
@@ -108,11 +136,11 @@ def loop(s: Shadowing, op: ir.Operation) -> None:
     _move(holder, made)
     found = list(made.results)
     largest, counted, history, _ = found[len(start):]
-    taken(s, list(op.results), found[:len(start)])
+    taken(s, list(op.results), found[:len(start)], doubled)
     digits = max([digits_of(dtype_of(v)) for v in op.operands if has_digits(v.type)], default=0)
     s.notes.add([*noted.entries, Entry("loop", place, op.name, digits, BUCKETS, 0)],
                 ops.concatenate([largest, history], 0), counted)
-    _ask_at_the_end(s, op, found, condition)
+    _ask_at_the_end(s, found, condition, doubled)
 
 
 def _asked(s: Shadowing, condition: ir.Block) -> Notes:
@@ -122,9 +150,9 @@ def _asked(s: Shadowing, condition: ir.Block) -> Notes:
     return noted
 
 
-def _ask_at_the_end(s: Shadowing, op: ir.Operation, found: Sequence[ir.Value], condition: ir.Block) -> None:
+def _ask_at_the_end(s: Shadowing, found: Sequence[ir.Value], condition: ir.Block, doubled: Sequence[bool]) -> None:
     """The last time that the condition is asked, when it does not hold."""
-    taken(s, list(condition.arguments), found[:len(found) - 4])
+    taken(s, list(condition.arguments), found[:len(found) - 4], doubled)
     noted = _asked(s, condition)
     s.notes.add(noted.entries, *noted.vectors())
 
@@ -161,7 +189,8 @@ def _finish(test: ir.Block, work: ir.Block, results: Sequence[ir.Value], extra: 
 def sort(s: Shadowing, op: ir.Operation) -> None:
     """In the order of the program's own numbers, with companions on the way."""
     old = op.regions[0].blocks[0]
-    values = carried(s, op.operands)
+    doubled = _doubled(s, op.operands)
+    values = carried(s, op.operands, doubled)
     made = ops.create(op.name, results=[v.type for v in values], operands=values, attributes=attributes_of(op),
                       regions=1)
     types = [ir.RankedTensorType.get([], ir.RankedTensorType(v.type).element_type) for v in values for _ in range(2)]
@@ -169,7 +198,7 @@ def sort(s: Shadowing, op: ir.Operation) -> None:
         mapping = s.plain | dict(zip(old.arguments, point.block.arguments, strict=False))
         for each in old:
             modules.clone_with(each.operation, mapping)
-    taken(s, list(op.results), list(made.results))
+    taken(s, list(op.results), list(made.results), doubled)
 
 
 CONTROL.update({"stablehlo.while": loop, "stablehlo.if": branches, "stablehlo.case": branches, "stablehlo.sort": sort})

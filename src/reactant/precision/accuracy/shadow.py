@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -127,21 +128,26 @@ class Shadowing:
     def operation(self, op: ir.Operation) -> None:
         """Make one operation, its companion, and what is measured of it."""
         if op.name in CONTROL:
-            self.ledger.ask(*(v for v in modules.captured(op) if v in self.wide))
+            self.ledger.ask(*(v for v in modules.captured(op) if v in self.wide and has_digits(v.type)))
             self.ledger.flush()
             self.settle()
             CONTROL[op.name](self, op)
             return
         modules.clone_with(op, self.plain)
-        if op.name in GIVEN or not any(map(self.concerns, self.used(op))) and op.name != "stablehlo.convert":
+        of_integers = op.name == "stablehlo.convert" and has_digits(op.results[0].type)
+        if op.name in GIVEN or not (of_integers or any(v in self.wide for v in self.used(op))):
             for result in op.results:
                 self.give(result, self.plain[result])
-            return
-        self.companions(op)
+        elif any(has_digits(v.type) for v in (*self.used(op), *op.results)):
+            self.companions(op)
+        else:
+            wide = {v: self.other(v) for v in self.used(op)}
+            modules.clone_with(op, wide)
+            self.wide.update((result, wide[result]) for result in op.results)
 
-    def concerns(self, value: ir.Value) -> bool:
-        """Whether a value has a companion."""
-        return value in self.wide
+    def other(self, value: ir.Value) -> Value:
+        """The companion of a value; itself where it has none."""
+        return self.wide.get(value, self.plain[value])
 
     def used(self, op: ir.Operation) -> list[ir.Value]:
         """What an operation, and its regions, use."""
@@ -152,8 +158,14 @@ class Shadowing:
         numbers = [r for r in op.results if has_digits(r.type)]
         if not numbers and op.name not in DECIDING:
             return
-        for result, found in zip(op.results, self.wide_results(op), strict=True):
-            if has_digits(result.type):
+        wide = self.twin.operation(op, [self.other(v) for v in op.operands],
+                                   {v: self.other(v) for v in modules.captured(op)})
+        if wide is None:        # there is nothing to compute
+            for result in op.results:
+                self.give(result, self.plain[result])
+            return
+        for result, found in zip(op.results, wide, strict=True):
+            if has_digits(result.type) or op.name == "stablehlo.custom_call":
                 self.wide[result] = found
             elif op.name in DECIDING:
                 assert isinstance(found, ir.Value)
@@ -161,18 +173,16 @@ class Shadowing:
         if rounds(op):
             self.measure(op, numbers)
 
-    def wide_results(self, op: ir.Operation) -> list[Value]:
-        """What the twin makes of the companions of the operands, and of other operands as they are."""
-        captured = {v: self.wide.get(v, self.plain[v]) for v in modules.captured(op)}
-        return self.twin.operation(op, [self.wide.get(v, self.plain[v]) for v in op.operands], captured)
-
     def measure(self, op: ir.Operation, numbers: Sequence[ir.Value]) -> None:
         """Note the errors of an operation's results, and round its companions where the mask says so."""
         place = file_and_line(op.location)
-        rounded = {v: self.twin.rounded(self.wide[v], dtype_of(self.plain[v])) if v in self.wide else self.plain[v]
-                   for v in self.used(op)}
+        rounded: dict[ir.Value, Any] = {v: self.twin.rounded(self.wide[v], dtype_of(v)) if has_digits(v.type)
+                                        else self.other(v) for v in self.used(op)}
         modules.clone_with(op, rounded)
-        operands = [v for v in op.operands if v in self.wide]
+        operands = [v for v in op.operands if has_digits(v.type)]
+        for result in op.results:
+            if result in self.wide and result not in numbers:       # what a factorisation exchanges
+                self.wide[result] = self.twin.chosen(self.masks[place], rounded[result], self.wide[result])
         for result in numbers:
             if size(shape_of(result)):
                 wide, local, digits = self.wide[result], rounded[result], digits_of(dtype_of(result))

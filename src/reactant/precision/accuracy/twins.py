@@ -67,9 +67,9 @@ class Twin:
         raise NotImplementedError
 
     def operation(self, op: ir.Operation, operands: Sequence[Value], captured: dict[ir.Value, Value],
-                  ) -> list[Value]:
-        """The results of an operation on companions. captured: of what its regions use from outside. Raises
-        `UnsupportedError` for what there is no wide form of."""
+                  ) -> list[Value] | None:
+        """The results of an operation on companions; None where nothing is computed. captured: of what its regions use
+        from outside. Raises `UnsupportedError` for what there is no wide form of."""
         raise NotImplementedError
 
     def parts(self, x: Value) -> list[ir.Value]:
@@ -122,7 +122,7 @@ class Doubled(Twin):
         return ops.convert(ops.reduce_precision(x, entries.EXPONENT_BITS[dtype.name], digits(dtype) - 1), dtype)
 
     def operation(self, op: ir.Operation, operands: Sequence[Value], captured: dict[ir.Value, Value],
-                  ) -> list[Value]:
+                  ) -> list[Value] | None:
         return retyped(op, dict(zip(op.operands, operands, strict=True)) | captured)
 
     def parts(self, x: Value) -> list[ir.Value]:
@@ -250,7 +250,7 @@ class Limbs(Twin):
         return x.head if dtype == FLOAT64 else entries.narrowed(x, dtype)
 
     def operation(self, op: ir.Operation, operands: Sequence[Value], captured: dict[ir.Value, Value],
-                  ) -> list[Value]:
+                  ) -> list[Value] | None:
         rule = RULES.get(op.name)
         if rule is None:
             raise refusal(op, f"'{op.name}' has no form of more precision than float64 here")
@@ -262,6 +262,8 @@ class Limbs(Twin):
         self.conversion.values.update(captured)
         times = _whole_exponent(op)
         found = rule(self.conversion, op, *operands) if times is None else _power(operands[0], times)
+        if found is None:
+            return None
         results = list(found) if isinstance(found, (list, tuple)) else [found]
         if op.name in ops.ELEMENTWISE:
             results = [self.conversion.cut(op, operands, each) for each in results]
@@ -282,6 +284,8 @@ class Limbs(Twin):
         return [Row(x, wide.head, wide.limbs[1])]
 
     def chosen(self, predicate: ir.Value, yes: Value, no: Value) -> Value:
+        if isinstance(yes, ir.Value):
+            return ops.select(predicate, yes, no)
         pairs = zip(flat([yes]), flat([no]), strict=True)
         return self.whole([ops.select(predicate, a, b) for a, b in pairs],
                           COMPLEX128 if isinstance(yes, WideComplex) else FLOAT64)

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import ops
 
-Array = np.ndarray
+Array: TypeAlias = np.ndarray
 
 
 class Operation(NamedTuple):
-    """floats: what it computes on arrays. cost: nanoseconds per element of float64, and of float32, measured by
-    `python benchmarks/improve.py --costs`."""
+    """floats: what it computes on arrays. cost: nanoseconds per element of float64, and of float32, estimates of a
+    vectorised loop: they choose what is timed (`python benchmarks/improve.py --costs` measures them)."""
 
     arity: int
     floats: Callable[..., Array]
@@ -220,7 +220,8 @@ def shown(root: Expression, names: Sequence[str]) -> str:
             sign, binding = _SIGNS[node.name]
             left, right = node.operands
             stronger = binding if node.name in ("add", "multiply") else binding + 1
-            found[node] = f"{within(left, binding)} {sign} {within(right, stronger)}", binding
+            first = within(left, binding + (node.name == "power"))
+            found[node] = f"{first} {sign} {within(right, stronger)}", binding
         elif node.name == "negate":
             found[node] = f"-{within(node.operands[0], 3)}", 1
         else:

@@ -161,6 +161,8 @@ cos(a) * cos(a) - sin(a) * sin(a) == cos(2 * a)
 sin(2 * a) == 2 * (sin(a) * cos(a))
 1 - cos(a) => 2 * (sin(a / 2) * sin(a / 2))
 1 - cos(a) => sin(a) * tan(a / 2)
+cos(a) - 1 => -2 * (sin(a / 2) * sin(a / 2))
+cos(a) + -1 => -2 * (sin(a / 2) * sin(a / 2))
 1 + cos(a) => 2 * (cos(a / 2) * cos(a / 2))
 (1 - cos(a)) / sin(a) => tan(a / 2)
 sin(a) / (1 + cos(a)) => tan(a / 2)
@@ -172,8 +174,9 @@ cos(a + b) == cos(a) * cos(b) - sin(a) * sin(b)
 atan(a) - atan(b) => atan2(a - b, 1 + a * b)
 """
 
-FAMILIES = {"cancellations": CANCELLATIONS, "arithmetic": ARITHMETIC, "fractions": FRACTIONS, "squares": SQUARES,
-            "roots": ROOTS, "exponentials": EXPONENTIALS, "logarithms": LOGARITHMS, "powers": POWERS, "trigonometry": TRIGONOMETRY}
+FAMILIES = {"cancellations": CANCELLATIONS, "arithmetic": ARITHMETIC, "fractions": FRACTIONS,
+            "squares": SQUARES, "roots": ROOTS, "exponentials": EXPONENTIALS, "logarithms": LOGARITHMS,
+            "powers": POWERS, "trigonometry": TRIGONOMETRY}
 
 _FUNCTIONS = {**{name: name for name in OPERATIONS}, **{short: name for name, short in NAMES.items()},
               "asinh": "asinh", "acosh": "acosh", "atanh": "atanh", "atan2": "atan2", "atan": "atan", "asin": "asin",
@@ -191,7 +194,7 @@ def all_identities() -> tuple[tuple[str, Expression, Expression], ...]:
 
 def _directions(line: str) -> Iterator[tuple[Expression, Expression]]:
     sign = "==" if "==" in line else "=>"
-    left, right = (parsed(side) for side in line.split(sign))
+    left, right = (parsed(side) for side in line.split(sign, 1))
     yield left, right
     if sign == "==":
         yield right, left
@@ -203,9 +206,9 @@ def parsed(text: str, variables: str | tuple[str, ...] = VARIABLES) -> Expressio
         match node:
             case ast.Name(id=name):
                 return leaf(variables.index(name))
-            case ast.Constant(value=value):
+            case ast.Constant(value=int() | float() as value):
                 return number(Fraction(value))
-            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)):
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 return number(-Fraction(value))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return made("negate", of(operand))

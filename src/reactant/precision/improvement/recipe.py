@@ -11,13 +11,14 @@ from reactant.errors import UnsupportedError
 from reactant.ir import modules, ops, splice
 from reactant.ir.types import shape_of, size, tensor_type
 from reactant.options import CompileOptions
+from reactant.precision import wide_floats
 from reactant.precision.improvement.expressions import Expression, cost
 from reactant.precision.improvement.regimes import Piecewise, whole
 from reactant.precision.improvement.regions import Place, places
 
 LIMBS = {"float64x2": ("float64", 2)}
-PASS_COST = 0.5
-"""Nanoseconds per element that a branch over a whole array costs more than a selection: its leaves are read twice."""
+PASS_COST = 2.0
+"""Nanoseconds per element that a branch over a whole array costs: its leaves are read twice, and it is not fused."""
 
 
 class Form(NamedTuple):
@@ -97,13 +98,15 @@ def _guarded(place: Place, form: Form, options: CompileOptions) -> ir.Value:
             within = holds if within is None else ops.and_(within, holds)
     assert within is not None
     shape = shape_of(place.leaves[0])
-    if cost(place.expression, place.dtype) <= PASS_COST:
+
+    def by_element() -> ir.Value:
         return ops.select(within, _computed(place, form, options), original())
-    if size(shape) != 1:
-        within = ops.reduce(within, True, tuple(range(len(shape))), "and")
-    elif shape:
-        within = ops.reshape(within, ())
-    return ops.if_(within, lambda: [_computed(place, form, options)], lambda: [original()],
+
+    in_loop = place.op.parent.operation.name != "func.func"     # where a branch would be in the way of native code
+    if in_loop or cost(place.expression, place.dtype) <= PASS_COST or size(shape) == 0:
+        return by_element()
+    everywhere = ops.reduce(within, True, tuple(range(len(shape))), "and") if shape else within
+    return ops.if_(everywhere, lambda: [_computed(place, form, options)], lambda: [by_element()],
                    [place.leaves[0].type])[0]
 
 
@@ -118,7 +121,6 @@ def _computed(place: Place, form: Form, options: CompileOptions) -> ir.Value:
 
 def _in_limbs(place: Place, form: Form, options: CompileOptions) -> ir.Value:
     """Computed by a function of its own, which is converted whole and copied here."""
-    from reactant.precision import wide_floats
     kind = str(tensor_type(shape_of(place.leaves[0]), place.dtype))
     arguments = ", ".join(f"%{k}: {kind}" for k in range(len(place.leaves)))
     scratch = modules.parse(f"func.func @main({arguments}) -> {kind} {{ return %0 : {kind} }}")

@@ -32,7 +32,7 @@ class Profile(NamedTuple):
 
 def instrumented(module: ir.Module) -> list[Place]:
     """Give `@main` four further results for each of its expressions, in place; what the expressions are."""
-    found = places(module)
+    found = [each for each in places(module) if size(shape_of(each.leaves[0]))]
     main = modules.function(module)
     block = main.regions[0].blocks[0]
     looped = [each.op.block != block for each in found]
@@ -151,7 +151,8 @@ def _noted(place: Place, state: Sequence[ir.Value]) -> list[ir.Value]:
     zero = ops.constant(0, np.int32)
     slot = ops.minimum(_hashed(count), ops.constant(rows - 1, np.int32))
     return [ops.add(count, ops.constant(1, np.int32)), ops.dynamic_update_slice(table, row, [slot, zero, zero]),
-            ops.minimum(low, _extremes(flat, "minimum", np.inf)), ops.maximum(high, _extremes(flat, "maximum", -np.inf))]
+            ops.minimum(low, _extremes(flat, "minimum", np.inf)),
+            ops.maximum(high, _extremes(flat, "maximum", -np.inf))]
 
 
 def _hashed(count: ir.Value) -> ir.Value:

@@ -1,7 +1,7 @@
 """The elementwise float expressions of a module: where they are, and of which values."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ def _of_block(block: ir.Block) -> Iterator[Place]:
             value = op.results[0]
             if value in cuts or any(use.owner.operation.results[0] not in arithmetic
                                     if len(use.owner.operation.results) == 1 else True for use in value.uses):
-                expression, leaves = _read(value, lambda v, top=value: v in arithmetic and (v == top or v not in cuts))
+                expression, leaves = _read(value, {each for each in arithmetic if each == value or each not in cuts})
                 if leaves:
                     yield Place(op, expression, tuple(leaves), shape_and_dtype(value.type)[1])
         elif op.name in ENTERED:
@@ -78,8 +78,8 @@ def _cuts(arithmetic: dict[ir.Value, ir.Operation]) -> set[ir.Value]:
     return cuts
 
 
-def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expression, list[ir.Value]]:
-    """A value as an expression of numbered leaves."""
+def _read(root: ir.Value, inside: set[ir.Value]) -> tuple[Expression, list[ir.Value]]:
+    """A value as an expression of numbered leaves, which are what is not inside."""
     leaves: list[ir.Value] = []
     found: dict[ir.Value, Expression] = {}
 
@@ -89,10 +89,12 @@ def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expressio
         return found[value]
 
     def _made_of(value: ir.Value) -> Expression:
-        if inside(value):
+        if value in inside:
             op = value.owner
             operands = [of(each) for each in op.operands]
-            return made("multiply", *operands * 2) if op.name == "chlo.square" else made(op.name.split(".")[-1], *operands)
+            if op.name == "chlo.square":
+                return made("multiply", *operands * 2)
+            return made(op.name.split(".")[-1], *operands)
         constant = ops.constant_value(value)
         if constant is not None and constant.size:
             first = constant.flat[0]
@@ -102,12 +104,3 @@ def _read(root: ir.Value, inside: Callable[[ir.Value], bool]) -> tuple[Expressio
         return leaf(len(leaves) - 1)
 
     return of(root), leaves
-
-
-def written_as(new: ir.Value, place: Place, spared: Sequence[ir.Operation] = ()) -> None:
-    """Let all users of an expression read another value, but for those that it is made of."""
-    kept = {op for op in spared}
-    for use in list(place.op.results[0].uses):
-        user = use.owner.operation
-        if user not in kept:
-            user.operands[use.operand_number] = new

@@ -25,7 +25,7 @@ class Form(NamedTuple):
 
     name: str
     operands: tuple[int, ...]
-    value: int | Fraction | None = None
+    value: Any = None
 
 
 Classes = list[list[Form]]
@@ -88,6 +88,7 @@ def _prelude() -> str:
         lines.append(f"(rewrite (r_{name} (Num x) (Num y)) (Num ({sign} x y)) :ruleset smaller)")
     lines.append(f"(rewrite (r_divide (Num x) (Num y)) (Num (/ x y)) :when ((!= y {zero})) :ruleset smaller)")
     lines.append("(rewrite (r_negate (Num x)) (Num (neg x)) :ruleset smaller)")
+    lines.append(f"(rewrite (r_add a (Num x)) (r_subtract a (Num (neg x))) :when ((< x {zero})))")
     # what is divided by zero is equal to nothing
     lines.append(f"(rule ((= e (r_divide x (Num {zero})))) ((delete (r_divide x (Num {zero})))) :ruleset smaller)")
     return "\n".join(lines)

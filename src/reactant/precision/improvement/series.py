@@ -24,13 +24,14 @@ def expansions(root: Expression, samples: Array) -> Iterator[Expression]:
     """Polynomials near 0, and in the reciprocal of the leaf; of several lengths."""
     if len(nodes(root)) < 3:
         return
+    side = 1 if (samples > 0).all() else -1 if (samples < 0).all() else 0
     small, large = np.nanmin(np.abs(samples)), np.nanmax(np.abs(samples))
     (index,) = leaves(root)
     x = leaf(index)
     for far in (False, True):
         if (far and large < 16) or (not far and small > 0.25):
             continue
-        found = _coefficients(root, index, far)
+        found = _coefficients(root, index, far, side)
         if found is None:
             continue
         power, coefficients = found
@@ -41,17 +42,19 @@ def expansions(root: Expression, samples: Array) -> Iterator[Expression]:
                 yield _times_power(_horner(coefficients[:length], at), x, -power if far else power)
 
 
-def _coefficients(root: Expression, index: int, far: bool) -> tuple[int, list[Fraction]] | None:
-    """The power of the leading term, and the coefficients from it on; None where there is no such expansion."""
+def _coefficients(root: Expression, index: int, far: bool, side: int) -> tuple[int, list[Fraction]] | None:
+    """The power of the leading term, and the coefficients from it on; None where there is no such expansion.
+    side: of which sign the leaf is, 0 for both."""
     mp, order = mpmath().mp, nodes(root)
 
     def value(t: Any) -> Any:
         given: list[Any] = [None] * (index + 1)
         given[index] = 1 / t if far else t
-        return _at(order, given)
+        found = _at(order, given)
+        return found if found is not None and mp.isfinite(found) else None
 
     with mp.workprec(DIGITS):
-        step = mp.ldexp(1, -STEP_BITS)
+        step = mp.ldexp(side or 1, -STEP_BITS)
         first, half = value(step), value(step / 2)
         if first is None or half is None or first == 0 or half == 0:
             return None
@@ -60,11 +63,8 @@ def _coefficients(root: Expression, index: int, far: bool) -> tuple[int, list[Fr
         if abs(slope - power) > 1e-6 or abs(power) > MOST_POWER:
             return None
         count = max(TERMS) + 2
-        points = [step * (k // 2 + 1) * (1 if k % 2 == 0 else -1) for k in range(count)]
+        points = [step * (k + 1) if side else step * (k // 2 + 1) * (1 if k % 2 == 0 else -1) for k in range(count)]
         values = [value(t) for t in points]
-        if any(each is None for each in values):        # on one side only
-            points = [step * (k + 1) for k in range(count)]
-            values = [value(t) for t in points]
         if any(each is None for each in values):
             return None
         table = [v / t**power for v, t in zip(values, points, strict=True)]

@@ -1,4 +1,4 @@
-"""Groups of threads in step: random kernels against references that run statement by statement."""
+"""Groups of threads that meet: random kernels against references that run statement by statement."""
 import pytest
 
 from tests.cuda_programs.device.random_kernels import program
