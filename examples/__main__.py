@@ -18,4 +18,4 @@ def listed() -> list[tuple[str, str]]:
 
 if __name__ == "__main__":
     for command, what in listed():
-        print(f"{command:32} {what}")
+        print(f"{command:41} {what}")
