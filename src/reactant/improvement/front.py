@@ -53,8 +53,8 @@ class Improvement:
     Example:
         >>> found = reactant.improve(lambda x: np.log(1 - x), np.array([1e-9, 2e-12]))
         >>> better = found.best()
-        >>> better(np.array([1e-20]))
-        array([-1.e-20])
+        >>> better(np.array([1e-9]))
+        array([-1.e-09])
     """
 
     def __init__(self, name: str, versions: Sequence[Version], found: Sequence[Found], places: Sequence[Seen],

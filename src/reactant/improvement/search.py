@@ -43,7 +43,7 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
         kwargs: arguments by name.
 
     Returns:
-        An `Improvement`: `table()`, `best(bits=...)`, `explain()`, `plot(path)`.
+        An `Improvement` with `table()`, `best(bits=...)`, `explain()`, `plot(path)`.
 
     Raises:
         ValueError: for another objective, or samples of other shapes.
