@@ -7,6 +7,7 @@ from typing import Any
 from reactant.digits import page, text
 from reactant.digits.measured import measured
 from reactant.digits.records import Found
+from reactant.support.html import written
 
 
 class Accuracy(Found):
@@ -48,11 +49,7 @@ class Accuracy(Found):
         Returns:
             The text of the page.
         """
-        content = page.page(self)
-        if file is not None:
-            with open(file, "w", encoding="utf-8") as opened:
-                opened.write(content)
-        return content
+        return written(page.page(self), file)
 
     def _repr_html_(self) -> str:
         """What notebooks show."""

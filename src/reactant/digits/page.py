@@ -1,13 +1,13 @@
 """`accuracy` as a page of HTML: the source with colours."""
 from __future__ import annotations
 
-import linecache
 from html import escape
 
 from reactant.digits.records import Found, Line
 from reactant.digits.text import bits, branch, loop, output
 from reactant.support.html import document, listed, table
 from reactant.support.html import fragment as as_fragment
+from reactant.support.source_lines import around, by_file
 
 EXPLAINED = ("Bits that the outputs lose where a line alone has the program's precision; that its worst operation "
              "loses of right operands; by which it makes earlier errors worse. The darker, the more it is to blame.")
@@ -30,12 +30,7 @@ def _body(found: Found) -> str:
              f"<p>Beside itself in {escape(found.twin)}.</p>",
              listed([output(each, found.twin) for each in found.outputs]), "<h2>Source</h2>",
              f'<p class="soft">{EXPLAINED}</p>']
-    files: dict[str, dict[int, Line]] = {}
-    for line in found.lines:
-        file, _, number = line.place.rpartition(":")
-        if number.isdigit():
-            files.setdefault(file, {})[int(number)] = line
-    parts += [_source(file, lines) for file, lines in files.items()]
+    parts += [_source(file, lines) for file, lines in by_file(found.lines).items()]
     if found.branches:
         parts += ["<h2>Other results of comparisons and conversions in more precision</h2>",
                   listed(map(branch, found.branches))]
@@ -45,14 +40,12 @@ def _body(found: Found) -> str:
 
 
 def _source(file: str, lines: dict[int, Line]) -> str:
-    shown = sorted({n for line in lines for n in range(line - AROUND, line + AROUND + 1)
-                    if n > 0 and (n in lines or linecache.getline(file, n))})
-    rows, last = [], 0
-    for n in shown:
-        if last and n > last + 1:
+    rows = []
+    for shown in around(file, lines, AROUND):
+        if shown is None:
             rows.append(("", "", "", "", '<span class="soft">...</span>'))
-        last = n
-        source = linecache.getline(file, n).rstrip("\n")
+            continue
+        n, source = shown
         rows.append((str(n), *_numbers(lines.get(n)), _coloured(source, lines.get(n))))
     return table(("line", "alone", "local", "amplified", "source"), rows, file, (0, 1, 2, 3), ("", "", "", "",
                                                                                                "source"))

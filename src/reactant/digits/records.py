@@ -1,12 +1,12 @@
 """What `reactant.accuracy` finds."""
 from __future__ import annotations
 
-import linecache
 import math
 from dataclasses import field
 from typing import Any
 
 from reactant.support.records import dataclass
+from reactant.support.source_lines import text_at
 
 WORTH_BLAME = 2.0
 """Bits: what costs less is no cause."""
@@ -81,7 +81,7 @@ class Line:
     @property
     def source(self) -> str:
         """The line itself."""
-        return source_of(self.place)
+        return text_at(self.place)
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Branch:
     @property
     def source(self) -> str:
         """The line itself."""
-        return source_of(self.place)
+        return text_at(self.place)
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Loop:
     @property
     def source(self) -> str:
         """The line itself."""
-        return source_of(self.place)
+        return text_at(self.place)
 
 
 @dataclass
@@ -146,9 +146,3 @@ class Found:
         """Whether a loop has lost all bits of what it carries, and yet all outputs are right."""
         return all(each.lost < WORTH_BLAME for each in self.outputs) and any(
             loop.lost > loop.digits - WORTH_BLAME for loop in self.loops)
-
-
-def source_of(place: str) -> str:
-    """The text of a `file:line`."""
-    file, _, number = place.rpartition(":")
-    return linecache.getline(file, int(number)).strip() if number.isdigit() else ""

@@ -19,6 +19,7 @@ from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.legalize import legalization
 from reactant.rewrite.report import following, source_line
+from reactant.support.html import written
 
 _BOOKKEEPING = {"func.func", "func.return", "stablehlo.return", "builtin.module"}
 
@@ -64,11 +65,7 @@ class Explanation(Account):
         Returns:
             The text of the page.
         """
-        content = page.page(self)
-        if file is not None:
-            with open(file, "w", encoding="utf-8") as opened:
-                opened.write(content)
-        return content
+        return written(page.page(self), file)
 
     def model_explorer(self, file: str, optimized: bool = True) -> list[str]:
         """Write the program for Model Explorer (`model-explorer FILE --node_data_paths=...`).

@@ -7,7 +7,6 @@ Model Explorer reads StableHLO text itself, but drops files and lines. Its JSON 
 from __future__ import annotations
 
 import json
-import linecache
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from reactant.ir.cost import Cost, of_operation
 from reactant.ir.types import shape_and_dtype
 from reactant.rewrite.report import source_line
 from reactant.support.records import dataclass
+from reactant.support.source_lines import text_at
 
 LONGEST = 200
 """Characters of an attribute that are kept."""
@@ -111,7 +111,7 @@ class _Graph:
             space = [each.replace("/", "|") for each in around]
             if line:
                 space.append(f"line {line.rpartition(':')[2]}")
-                groups["/".join(space)] = {"line": line, "source": _source(line)}
+                groups["/".join(space)] = {"line": line, "source": text_at(line)}
             nodes.append({"id": str(number), "label": op.name.removeprefix("stablehlo."), "namespace": "/".join(space),
                           "attrs": _attributes(op, line), "incomingEdges": _edges(op, places),
                           "outputsMetadata": _outputs(list(op.results))})
@@ -136,7 +136,7 @@ def _edges(op: ir.Operation, places: dict[ir.Value, tuple[str, int]]) -> list[di
 
 
 def _attributes(op: ir.Operation, line: str) -> list[dict[str, str]]:
-    found = [("line", line), ("source", _source(line))] if line else []
+    found = [("line", line), ("source", text_at(line))] if line else []
     cost = of_operation(op) if op.name != "func.call" else Cost()
     found += [("flops", f"{cost.flops:g}"), ("bytes", f"{cost.bytes:g}")]
     content = ops.constant_value(op.results[0]) if op.name == "stablehlo.constant" else None
@@ -159,8 +159,3 @@ def _shape(value: ir.Value) -> str:
         return str(value.type)
     shape, dtype = shape_and_dtype(value.type)
     return f"{dtype.name}[{','.join(map(str, shape))}]"
-
-
-def _source(line: str) -> str:
-    file, _, number = line.rpartition(":")
-    return linecache.getline(file, int(number)).strip() if number.isdigit() else ""

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 import os
 from collections import Counter
 from html import escape
@@ -19,6 +18,7 @@ from reactant.ir.cost import Cost
 from reactant.rewrite.report import source_line
 from reactant.support.html import bar, document, facts, folded, listed, table
 from reactant.support.html import fragment as as_fragment
+from reactant.support.source_lines import around, by_file
 
 AROUND = 2
 """Lines of the source that are shown around those of the program."""
@@ -75,21 +75,15 @@ def _summary(a: Account) -> str:
 
 def _source(a: Account, before: dict[str, Cost], after: dict[str, Cost],
             drawn: tuple[dict[str, list[Node]], dict[str, list[Node]]], mark: str) -> str:
-    known: dict[str, dict[int, Line]] = {}
-    for line in a.lines:
-        file, _, number = line.place.rpartition(":")
-        if number.isdigit():
-            known.setdefault(file, {})[int(number)] = line
     most = max((cost.flops + cost.bytes for cost in after.values()), default=0.0)
     parts = ["<h2>Source</h2>"]
-    for k, (file, lines) in enumerate(known.items()):
-        rows, hot, last = [], [], 0
-        shown = sorted({n for line in lines for n in range(line - AROUND, line + AROUND + 1)
-                        if n > 0 and (n in lines or linecache.getline(file, n))})
-        for n in shown:
-            if last and n > last + 1:
+    for k, (file, lines) in enumerate(by_file(a.lines).items()):
+        rows, hot = [], []
+        for shown in around(file, lines, AROUND):
+            if shown is None:
                 rows.append(("", "", "", "", '<span class="soft">...</span>'))
-            last, source = n, escape(linecache.getline(file, n).rstrip("\n"))
+                continue
+            n, source = shown[0], escape(shown[1])
             if n not in lines:
                 rows.append((str(n), "", "", "", source))
                 continue

@@ -1,7 +1,6 @@
 """What `explain` knows of a compilation."""
 from __future__ import annotations
 
-import linecache
 from collections import Counter
 from typing import Any
 
@@ -10,6 +9,7 @@ from reactant.communication.traffic import Moved, Traffic
 from reactant.explanation.loops import Stayed
 from reactant.rewrite import Report
 from reactant.support.records import dataclass
+from reactant.support.source_lines import text_at
 
 
 @dataclass
@@ -29,8 +29,7 @@ class Line:
 
     @property
     def source(self) -> str:
-        file, _, number = self.place.rpartition(":")
-        return linecache.getline(file, int(number)).strip() if number.isdigit() else ""
+        return text_at(self.place)
 
 
 @dataclass

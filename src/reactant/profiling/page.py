@@ -1,13 +1,13 @@
 """A profile as a page of HTML."""
 from __future__ import annotations
 
-import linecache
 from html import escape
 
 from reactant.profiling.records import LineCost, Measured
 from reactant.profiling.text import bound, duration, heading, number
 from reactant.support.html import bar, document, facts, folded, table
 from reactant.support.html import fragment as as_fragment
+from reactant.support.source_lines import around, by_file
 
 AROUND = 3
 """Lines that are shown around those that cost something."""
@@ -45,24 +45,17 @@ def body(p: Measured) -> str:
 
 
 def _sources(p: Measured) -> str:
-    costs: dict[str, dict[int, LineCost]] = {}
-    for line in p.lines:
-        file, _, place = line.place.rpartition(":")
-        if place.isdigit():
-            costs.setdefault(file, {})[int(place)] = line
-    return "\n".join(_source(p, file, lines) for file, lines in costs.items()) or "<p>No operation has a line.</p>"
+    return "\n".join(_source(p, file, lines) for file, lines in by_file(p.lines).items()) \
+        or "<p>No operation has a line.</p>"
 
 
 def _source(p: Measured, file: str, lines: dict[int, LineCost]) -> str:
-    shown = sorted({k for line in lines for k in range(line - AROUND, line + AROUND + 1)
-                    if k > 0 and (k in lines or linecache.getline(file, k))})
     rows, hot = [], []
-    before = None
-    for k in shown:
-        if before is not None and k > before + 1:
+    for shown in around(file, lines, AROUND):
+        if shown is None:
             rows.append(("", "", "", "", "", "", '<span class="soft">...</span>'))
-        before = k
-        source = escape(linecache.getline(file, k).rstrip("\n"))
+            continue
+        k, source = shown[0], escape(shown[1])
         cost = lines.get(k)
         if cost is None:
             rows.append((str(k), "", "", "", "", "", source))

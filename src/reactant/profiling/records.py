@@ -1,12 +1,12 @@
 """What a profile says: operations, lines, loops, and how their times add up."""
 from __future__ import annotations
 
-import linecache
 from dataclasses import field
 from typing import Any
 
 from reactant.profiling.machine import Rates
 from reactant.support.records import dataclass
+from reactant.support.source_lines import text_at
 
 MEMORY, COMPUTE, LATENCY, NEITHER, UNKNOWN = "memory", "compute", "latency", "neither", ""
 EXCHANGE = "exchange"
@@ -102,8 +102,7 @@ class LineCost:
     @property
     def source(self) -> str:
         """Its text."""
-        file, _, number = self.place.rpartition(":")
-        return linecache.getline(file, int(number)).strip() if number.isdigit() else ""
+        return text_at(self.place)
 
 
 @dataclass

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from reactant.profiling import page, text, traces
 from reactant.profiling.records import Measured
+from reactant.support.html import written
 
 
 class Profile(Measured):
@@ -40,7 +41,7 @@ class Profile(Measured):
         Returns:
             The text of the page.
         """
-        return _written(page.page(self), file)
+        return written(page.page(self), file)
 
     def perfetto(self, file: str | None = None) -> str:
         """A trace in Chrome's JSON format, for ui.perfetto.dev and chrome://tracing.
@@ -51,7 +52,7 @@ class Profile(Measured):
         Returns:
             The text of the trace.
         """
-        return _written(traces.chrome(self), file)
+        return written(traces.chrome(self), file)
 
     def xprof(self, folder: str) -> str:
         """Write a profile in `jax.profiler`'s format, for TensorBoard and XProf, with our names for operations.
@@ -67,10 +68,3 @@ class Profile(Measured):
     def _repr_html_(self) -> str:
         """What notebooks show."""
         return page.fragment(self)
-
-
-def _written(content: str, file: str | None) -> str:
-    if file is not None:
-        with open(file, "w", encoding="utf-8") as opened:
-            opened.write(content)
-    return content

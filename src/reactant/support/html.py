@@ -50,6 +50,14 @@ body.rx { margin: 0; }
 """Colours have a contrast of 4.5 and more in both schemes (WCAG 2.2, 1.4.3)."""
 
 
+def written(content: str, file: str | None) -> str:
+    """The same, and in a file where one is named."""
+    if file is not None:
+        with open(file, "w", encoding="utf-8") as opened:
+            opened.write(content)
+    return content
+
+
 def document(title: str, body: str) -> str:
     """A page, whose `body` is HTML."""
     return (f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
