@@ -116,14 +116,19 @@ def independent(kernel: Kernel, body: str, setup: list[str], note: str, limited:
         f.line(f"br i1 %{axis}.more, label %{axis}, label %{axis}.done{note if axis == 'x' else ''}")
         f.label(f"{axis}.done")
     f.line("br label %block.end")
+    ended(f, "%row.last, 0")
+    head = header(kernel.name) if limited else header(f"{kernel.name}.wide", "noinline cold optsize ")
+    return head + "\n".join(f.lines) + "\n}\n"
+
+
+def ended(f: Writer, following: str) -> None:
+    """The end of the loop over blocks, and of the function; `following`: the number of the next block, as a sum."""
     f.label("block.end")
-    f.line("%number.next = add nuw i64 %row.last, 0")
+    f.line(f"%number.next = add nuw i64 {following}")
     f.line("%more = icmp ult i64 %number.next, %last")
     f.line("br i1 %more, label %block, label %end")
     f.label("end")
     f.line("ret void")
-    head = header(kernel.name) if limited else header(f"{kernel.name}.wide", "noinline cold optsize ")
-    return head + "\n".join(f.lines) + "\n}\n"
 
 
 def marked(function: Function, group: str) -> None:

@@ -202,12 +202,7 @@ def blocks_function(group: guards.RowVectors, arrays: list[tuple[str, int]], sid
         f.label(f"{axis}.end")
         f.let(f"add nuw nsw i32 %r.tid.{axis}, 1", f"%{axis}.next")
         f.line(f"br i1 {f.let(f'icmp ult i32 %{axis}.next, %r.ntid.{axis}')}, label %{axis}, label %{after}")
-    f.label("block.end")
-    f.line("%number.next = add nuw i64 %row.last, 0")
-    f.line("%more = icmp ult i64 %number.next, %last")
-    f.line("br i1 %more, label %block, label %end")
-    f.label("end")
-    f.line("ret void")
+    blocks.ended(f, "%row.last, 0")
     return blocks.header(made.name) + "\n".join(f.lines) + "\n}\n"
 
 

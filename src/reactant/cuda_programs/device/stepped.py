@@ -43,14 +43,8 @@ class Stepped:
 
     def ended(self, following: str) -> str:
         """The function's end, and all of its text; `following`: the number of the next block to be run."""
-        f = self.f
-        f.label("block.end")
-        f.line(f"%number.next = add nuw i64 {following}")
-        f.line("%more = icmp ult i64 %number.next, %last")
-        f.line("br i1 %more, label %block, label %end")
-        f.label("end")
-        f.line("ret void")
-        return blocks.header(self.made.name) + "\n".join(f.lines) + "\n}\n"
+        blocks.ended(self.f, following)
+        return blocks.header(self.made.name) + "\n".join(self.f.lines) + "\n}\n"
 
     def _placed(self, number: str) -> None:
         """The frame is of a block."""
