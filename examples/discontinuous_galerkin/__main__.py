@@ -2,41 +2,37 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
 import reactant
 
+from .. import _command
 from . import measure
 from .cases import Cavity
 from .mesh import ring
 from .model import propagate
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m examples.discontinuous_galerkin", description=__doc__)
-    parser.add_argument("what", nargs="?", default="picture", choices=["picture", "errors", "speed"])
-    parser.add_argument("--size", type=int, help="elements across")
-    parser.add_argument("--output", type=Path, default=Path("discontinuous_galerkin.png"), help="the picture to write")
-    options = parser.parse_args()
-    console = Console()
-    size = {} if options.size is None else {"size": options.size}
-    if options.what != "picture":
-        getattr(measure, options.what)(console, **size)
-    else:
-        from .picture import draw
 
-        mesh, cavity = ring(options.size or 4, 4), Cavity()
-        fields, steps = cavity.fields(mesh, 0.0), 40
-        with console.status("compiling the kernels"):
-            reactant.jit(propagate)(mesh, *fields, 0.01 / steps, steps)
-            found = {order: {} for order in (2, 3)}
-            for order, by_size in found.items():
-                for count in (2, 4, 8):
-                    by_size[count] = measure.error_of_cavity(count, order, reactant.jit)
-                    console.print(f"order {order}, {count} elements across: error {by_size[count]:.2e}")
-        error = np.abs(fields[2] - cavity.fields(mesh, 0.01)[2]).max()
-        console.print(f"the field of order 4 differs by {error:.1e} from the mode")
-        draw(mesh, fields[2], found, options.output)
-        console.print(f"{options.output}: the cavity", soft_wrap=True)
+def picture(console: Console, options: argparse.Namespace) -> None:
+    """Draw what README.md shows."""
+    from .picture import draw
+
+    mesh, cavity = ring(options.size or 4, 4), Cavity()
+    fields, steps = cavity.fields(mesh, 0.0), 40
+    with console.status("compiling the kernels"):
+        reactant.jit(propagate)(mesh, *fields, 0.01 / steps, steps)
+        found = {order: {} for order in (2, 3)}
+        for order, by_size in found.items():
+            for count in (2, 4, 8):
+                by_size[count] = measure.error_of_cavity(count, order, reactant.jit)
+                console.print(f"order {order}, {count} elements across: error {by_size[count]:.2e}")
+    error = np.abs(fields[2] - cavity.fields(mesh, 0.01)[2]).max()
+    console.print(f"the field of order 4 differs by {error:.1e} from the mode")
+    draw(mesh, fields[2], found, options.output)
+    console.print(f"{options.output}: the cavity", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    _command.run(_command.command("discontinuous_galerkin", __doc__, "elements across"), measure, picture)
