@@ -41,7 +41,7 @@ class Kept(Values):
         anew = {*self.cut.anew}
         loaded = {name for name, line in self.spread.lines.items() if opcode_of(line) == "load" and name not in anew}
         answers = {c.meeting.result for c in self.cut.cuts if c.meeting and c.meeting.result and c not in self.entered}
-        differ = self.spread.differing({"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, *loaded, *answers})[0]
+        differ = self.spread.differing({"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, *loaded, *answers}, True)[0]
         if any(self.spread.meets(label) and self.spread.condition(label) in differ for label in self.spread.branches):
             return False, []
         return True, [n for n in self.cut.kept if n not in differ]

@@ -81,7 +81,7 @@ class Values(Wide):
                 self.ways.setdefault(c.before, []).append(c)
         answers = {c.meeting.result for c in cut.cuts if c.meeting and c.meeting.result
                    and c.meeting.code >= FIRST_OF_WARP}
-        self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings))
+        self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings), size)
         self._sums_of_places = Places(self.spread.lines, layout)
         self._lost: dict[str, set[str]] = {}
         self._everywhere = self._global_names()
