@@ -85,3 +85,22 @@ def test_places():
     places = Places(lines, Layout("%pair = type { i32, double }\n"))
     assert places.of("%a") == (("%x", frozenset({("widened %k", 16)})), 56)
     assert places.of("%b")[1] == 52 and places.of("%c") == (places.of("%a")[0], 0)
+
+
+NETWORK = ("  %two = shl i32 %t, 1\n  %low = and i32 %t, 3\n  %j = sub i32 %two, %low\n  %k = zext nneg i32 %j to i64\n"
+           "  %pa = getelementptr float, ptr %shared.0, i64 %k\n  %pb = getelementptr i8, ptr %pa, i64 16\n"
+           "  %a = load float, ptr %pa, align 4\n  %b = load float, ptr %pb, align 4\n"
+           "  %c = fcmp ogt float %a, %b\n  br i1 %c, label %in, label %out\n"
+           "in:\n  store float %b, ptr %pa, align 4\n  store float %a, ptr %pb, align 4\n  br label %out\n"
+           "out:\n  ret void\n")
+
+
+def test_pairs_of_a_sorting_network_are_two_rows():
+    text = group(NETWORK)
+    assert scattered(text) == 0 and "masked" not in text
+    assert rows_read(text) == 4                          # those that are compared, and those that are written back
+
+
+def test_what_may_be_anywhere_is_not_written_back():
+    text = group(NETWORK.replace("%shared.0", "%x"))
+    assert rows_read(text) == 2 and text.count("store float") == 16      # where not all threads are active

@@ -1,4 +1,4 @@
-"""Accesses of a block that are beside each other: fields of structures, 4 x + k.
+"""Accesses of a block that are beside each other: fields of structures, 4 x + k, pairs of a sorting network.
 
 Where threads are a few elements apart, rows of memory hold all that these accesses want; each row is read or written
 once, instead of an element of each thread.
@@ -17,7 +17,9 @@ from reactant.kernels.llvm_ir.signatures import split_arguments
 from reactant.support.records import dataclass
 
 FARTHEST = 8
-"""Elements from thread to thread up to which rows are read."""
+"""Elements from thread to thread, on average, up to which rows are read."""
+LARGEST = 8
+"""Bytes of the largest element of vectors: so many for each thread are around the memory of a block."""
 _ACCESS = re.compile(r"(?:^|= )(load|store) (?!atomic|volatile)(.*), ptr (%(?:\"[^\"]*\"|[-\w$.]+)), align (\d+)")
 _GEP = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(.*)$")
 _SUM = re.compile(r"= (?:add|or disjoint) (?:(?:nuw|nsw) )*i(?:32|64) (%\S+), (-?\d+)$")
@@ -72,20 +74,40 @@ class Places:
 
 @dataclass
 class Family:
-    """Accesses of elements of a type beside each other; `apart`: elements from thread to thread. `members`: by
-    instruction, elements from the first of them on."""
+    """Accesses of elements of a type beside each other; `lanes`: elements from the first thread's to each one's.
+    `members`: by instruction, elements from the first of them on."""
 
     what: str
     kind: str
-    apart: int
+    lanes: tuple[int, ...]
     origin: Origin
+    shared: bool
     start: int
     members: dict[str, int] = field(default_factory=dict)
     open: bool = True
 
     @property
-    def width(self) -> int:
-        return max(self.members.values()) + 1
+    def first(self) -> int:
+        """The first element of all threads."""
+        return min(self.lanes)
+
+    @property
+    def total(self) -> int:
+        """Elements from there to the last."""
+        return max(self.members.values()) + 1 + max(self.lanes) - self.first
+
+    @property
+    def reach(self) -> int:
+        """How many elements members may be apart: in structures as many as threads are."""
+        step = self.lanes[1]
+        even = step > 0 and all(lane == step * k for k, lane in enumerate(self.lanes))
+        return step if even else max(self.lanes) - self.first + 1
+
+    @property
+    def complete(self) -> bool:
+        """Whether threads access each element once."""
+        return len({lane + place for lane in self.lanes for place in self.members.values()}) == self.total == \
+            len(self.lanes) * len(self.members)
 
     def takes(self, offset: int, size: int) -> bool:
         """Whether an access so many bytes from the origin is one of it."""
@@ -93,7 +115,7 @@ class Family:
         if distance % size:
             return False
         places = [0, *self.members.values(), distance // size]
-        return max(places) - min(places) < self.apart and distance // size not in self.members.values()
+        return max(places) - min(places) < self.reach and distance // size not in self.members.values()
 
     def add(self, line: str, offset: int, size: int) -> None:
         if offset < self.start:
@@ -103,12 +125,13 @@ class Family:
         self.members[line] = (offset - self.start) // size
 
 
-def families(lines: Iterable[str], places: Places, step: Callable[[str], int | None],
+def families(lines: Iterable[str], places: Places, offsets: Callable[[str], tuple[int, ...] | None],
              in_shared: Callable[[str], bool]) -> dict[str, Family]:
     """The families of a block's instructions that are worth it, by instruction. Between members of one nothing happens
-    that might be about the same memory, but for what is known to be beside them. `step`: from thread to thread, of an
-    address; `in_shared`: whether it is one of the block's memory."""
-    found: list[tuple[Family, bool]] = []
+    that might be about the same memory, but for what is known to be beside them. `offsets`: of threads' addresses from
+    the first one's; `in_shared`: whether an address is one of the block's memory."""
+    found: list[Family] = []
+    seen: set[str] = set()
     twice: set[str] = set()
     for line in lines:
         access = _ACCESS.search(line)
@@ -116,40 +139,60 @@ def families(lines: Iterable[str], places: Places, step: Callable[[str], int | N
             opcode = opcode_of(line)
             if opcode in ("load", "store", "atomicrmw", "cmpxchg", "fence") or \
                     (opcode == "call" and not _QUIET.search(line)):
-                for family, _ in found:
+                for family in found:
                     family.open = False
             continue
+        (twice if line in seen else seen).add(line)
         what, pointer = access[1], access[3]
         kind, shared = leading(access[2]), in_shared(pointer)
         origin, offset = places.of(pointer)
         size = places.layout.size(kind) if re.fullmatch(r"i(?:8|16|32|64)|float|double|half|bfloat", kind) else 0
-        for family, own in found:
+        for family in found:
             beside = family.what == what and family.origin == origin and family.kind == kind and \
-                (offset - family.start) % size == 0 and (offset - family.start) // size not in family.members.values()
-            if own == shared and not (what == family.what == "load") and not beside:
+                _apart(family, offset, size)
+            if family.shared == shared and not (what == family.what == "load") and not beside:
                 family.open = False
-        apart = (step(pointer) or 0) // size if size else 0
-        if not 1 < apart <= FARTHEST or (step(pointer) or 0) % size:
+        lanes = _lanes(offsets(pointer), size)
+        if lanes is None:
             continue
-        for family, _ in found:
-            if line in family.members:
-                twice.add(line)
-        key = (what, kind, apart, origin)
-        for family, _ in found:
-            if family.open and (family.what, family.kind, family.apart, family.origin) == key and \
+        key = (what, kind, lanes, origin)
+        for family in found:
+            if family.open and (family.what, family.kind, family.lanes, family.origin) == key and \
                     family.takes(offset, size):
                 family.add(line, offset, size)
                 break
         else:
-            found.append((Family(*key, offset, {line: 0}), shared))
-    return {line: family for family, _ in found for line in family.members
+            found.append(Family(*key, shared, offset, {line: 0}))
+    return {line: family for family in found for line in family.members
             if _worth_it(family) and twice.isdisjoint(family.members)}
 
 
+def _lanes(offsets: tuple[int, ...] | None, size: int) -> tuple[int, ...] | None:
+    """In elements; None where threads are one row, or too far apart."""
+    if not size or offsets is None or not any(offsets) or any(o % size for o in offsets):
+        return None
+    lanes = tuple(o // size for o in offsets)
+    n = len(lanes)
+    if max(lanes) - min(lanes) >= FARTHEST * n or lanes in (tuple(range(n)), tuple(range(0, -n, -1))):
+        return None
+    return lanes
+
+
+def _apart(family: Family, offset: int, size: int) -> bool:
+    """Whether no thread's access at a place is about what any thread accesses in a family, or it is one of it; what
+    one thread does to two places is all that has an order."""
+    distance = offset - family.start
+    return distance % size == 0 and distance // size not in family.members.values()
+
+
 def _worth_it(family: Family) -> bool:
-    if family.what == "store":                          # all that is between is written, too
-        return len(family.members) == family.apart <= 4
-    return family.apart <= 4 or 2 * len(family.members) >= family.apart
+    rows = -(-family.total // len(family.lanes))
+    if family.what == "store":
+        elements = {lane + place for lane in family.lanes for place in family.members.values()}
+        if len(elements) < len(family.lanes) * len(family.members):
+            return False
+        return (family.complete and rows <= 4) or (family.shared and rows <= 2)
+    return rows <= 4 or 2 * len(family.members) >= rows
 
 
 class Fields(Lanes):
@@ -166,37 +209,53 @@ class Fields(Lanes):
         self.families, self._rows, self._given = found, {}, {}
 
     def of_family(self, line: str) -> Family | None:
-        """The family of an access, if rows may be accessed here."""
-        return None if self.mask else self.families.get(line)
+        """The family of an access, if rows may be accessed here: of the block's memory, which has room around it, also
+        where some threads are not active."""
+        family = self.families.get(line)
+        if family is None or not self.mask:
+            return family
+        room = max(64, self.size * LARGEST)
+        near = family.total * self.layout.size(family.kind) <= room
+        return family if family.shared and near else None
 
     def _at(self, family: Family, line: str, pointer: str, elements: int) -> str:
-        """An address, in elements from the first thread's first."""
-        bytes_ = (elements - family.members[line]) * self.layout.size(family.kind)
+        """An address, in elements from the first of the family's."""
+        bytes_ = (elements + family.first - family.members[line]) * self.layout.size(family.kind)
         first = self.first(pointer)
         return self.f.let(f"getelementptr i8, ptr {first}, i64 {bytes_}") if bytes_ else first
 
+    def _rows_of(self, family: Family, line: str, pointer: str) -> list[tuple[str, int]]:
+        """(address, first element) of rows that hold all that a family accesses."""
+        n, total = self.size, family.total
+        return [(self._at(family, line, pointer, start), start)
+                for start in (min(start, max(total - n, 0)) for start in range(0, total, n))]
+
     def taken(self, family: Family, line: str, pointer: str) -> str:
         """What threads load, of rows that the first of the family's loads has read."""
-        n, wide = self.size, self.of(family.kind)
+        n, kind = self.size, family.kind
         if id(family) not in self._rows:
-            total, size = (n - 1) * family.apart + family.width, self.layout.size(family.kind)
-            starts = [min(start, total - n) for start in range(0, total, n)]
-            self._rows[id(family)] = [
-                (self.f.let(f"load {wide}, ptr {self._at(family, line, pointer, start)}, align {size}"), start)
-                for start in starts]
+            size, width = self.layout.size(kind), min(n, family.total)
+            rows = []
+            for at, start in self._rows_of(family, line, pointer):
+                row = self.f.let(f"load <{width} x {kind}>, ptr {at}, align {size}")
+                if width < n:
+                    order = ", ".join(f"i32 {k}" if k < width else "i32 poison" for k in range(n))
+                    row = self.f.let(f"shufflevector <{width} x {kind}> {row}, <{width} x {kind}> poison, "
+                                     f"<{n} x i32> <{order}>")
+                rows.append((row, start))
+            self._rows[id(family)] = rows
         parts: list[tuple[str, dict[int, int]]] = []
-        wanted = [thread * family.apart + family.members[line] for thread in range(n)]
+        wanted = {thread: lane - family.first + family.members[line] for thread, lane in enumerate(family.lanes)}
         for row, start in self._rows[id(family)]:
-            places = {thread: at - start for thread, at in enumerate(wanted) if start <= at < start + n}
-            for _, taken in parts:
-                places = {thread: at for thread, at in places.items() if thread not in taken}
+            places = {thread: at - start for thread, at in wanted.items() if start <= at < start + n}
+            wanted = {thread: at for thread, at in wanted.items() if thread not in places}
             if places:
                 parts.append((row, places))
-        return self._joined(family.kind, parts)
+        return self._joined(self.of(kind), parts)
 
-    def _joined(self, kind: str, parts: list[tuple[str, dict[int, int]]]) -> str:
+    def _joined(self, wide: str, parts: list[tuple[str, dict[int, int]]]) -> str:
         """One vector of parts of several: (vector, which of its elements goes where)."""
-        n, wide = self.size, self.of(kind)
+        n = self.size
         while True:
             made = []
             for (a, left), (b, right) in zip(parts[::2], [*parts[1::2], *[("poison", {})] * (len(parts) % 2)],
@@ -210,17 +269,28 @@ class Fields(Lanes):
                 return parts[0][0]
 
     def given(self, family: Family, line: str, pointer: str, value: str) -> None:
-        """What threads store: rows are written when the last of the family is known."""
+        """What threads store: rows are written when the last of the family is known. Nobody else sees what is written
+        back between elements in the block's memory."""
         known = self._given.setdefault(id(family), {})
         known[family.members[line]] = value
-        if len(known) < family.apart:
+        if len(known) < len(family.members):
             return
-        size, n = self.layout.size(family.kind), self.size
-        for start in range(0, n * family.apart, n):
-            parts: list[tuple[str, dict[int, int]]] = []
+        n, wide, size = self.size, self.of(family.kind), self.layout.size(family.kind)
+        whole = family.complete and not self.mask
+        done: set[int] = set()
+        for at, start in self._rows_of(family, line, pointer):
+            parts, masks = [], []
             for place, one in sorted(known.items()):
-                parts.append((one, {at - start: at // family.apart for at in range(start, start + n)
-                                    if at % family.apart == place}))
-            row = self._joined(family.kind, parts)
-            at = self._at(family, line, pointer, start)
-            self.f.line(f"store {self.of(family.kind)} {row}, ptr {at}, align {size}")
+                wanted = {lane - family.first + place - start: thread for thread, lane in enumerate(family.lanes)}
+                here = {at: thread for at, thread in wanted.items() if 0 <= at < n and start + at not in done}
+                if here:
+                    parts.append((one, here))
+                    masks.append((self.mask or "splat (i1 true)", here))
+            done |= set(range(start, start + n))
+            row = self._joined(wide, parts)
+            if not whole:
+                active = self._joined(f"<{n} x i1>", [*masks, ("zeroinitializer", {
+                    k: k for k in range(n) if not any(k in here for _, here in masks)})])
+                old = self.f.let(f"load {wide}, ptr {at}, align {size}")
+                row = self.f.let(f"select <{n} x i1> {active}, {wide} {row}, {wide} {old}")
+            self.f.line(f"store {wide} {row}, ptr {at}, align {size}")

@@ -423,7 +423,7 @@ class Values(Wide):
         if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):
             lines = lines[:-1]
         lines = [line for line in lines if result_of(line) not in gone and " = phi " not in line]
-        self.begin_families(families(lines, self._sums_of_places, self.spread.stride, self.in_shared))
+        self.begin_families(families(lines, self._sums_of_places, self.spread.offsets, self.in_shared))
         for line in lines:
             self.instruction(line, result_of(line))
 

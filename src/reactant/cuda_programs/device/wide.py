@@ -29,8 +29,6 @@ _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|
 
 AHEAD, LINE = 4, 64
 """Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
-LARGEST = 8
-"""Bytes of the largest element of vectors."""
 
 
 class Wide(Fields):
