@@ -13,7 +13,7 @@ from dataclasses import field
 from reactant.cuda_programs.device.affine import LANE
 from reactant.cuda_programs.device.flow import EXIT, Flow
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.shapes import ALL, Shape, constant, of_two
+from reactant.cuda_programs.device.offsets import ALL, Shape, constant, of_two
 from reactant.cuda_programs.device.text import Function, opcode_of, result_of, uses_of
 from reactant.cuda_programs.device.types import leading
 from reactant.kernels.llvm_ir.signatures import split_arguments

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from reactant.cuda_programs.device.shapes import ALL, Shape, constant, of_two
+from reactant.cuda_programs.device.offsets import ALL, Shape, constant, of_two
 
 DO = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "shl": lambda a, b: a << b,
       "and": lambda a, b: a & b, "xor": lambda a, b: a ^ b, "lshr": lambda a, b: a >> b}
