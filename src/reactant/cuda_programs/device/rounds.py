@@ -50,9 +50,9 @@ class Rounds(Stepped):
         f = self.f
         self._scratch(4, "%reached")
         for name in ("%least", "%most"):
-            f.let("alloca i32", name)
+            self._own("i32", name)
         for k, name in enumerate(self.group.alike):
-            f.let(f"alloca {self.group.types[name]}", f"%alike.{k}")
+            self._own(self.group.types[name], f"%alike.{k}")
         over = f.let(f"urem i32 %r.ntid.x, {self.size}")
         f.let(f"and i1 {f.let(f'icmp eq i32 {over}, 0')}, {within_limits}", "%whole")
 

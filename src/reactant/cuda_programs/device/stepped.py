@@ -58,7 +58,7 @@ class Stepped:
         plane = f.let("mul nuw nsw i32 %r.ntid.x, %r.ntid.y")
         f.let(f"mul nuw nsw i32 {plane}, %r.ntid.z", "%threads")
         f.let("zext i32 %threads to i64", "%n")
-        f.let(f"alloca [{FRAME['own'] + 8 * len(memory.own()) + 8} x i8], align 64", "%frame")
+        self._own(f"[{FRAME['own'] + 8 * len(memory.own()) + 8} x i8], align 64", "%frame")
         self.f.put("%frame", FRAME["launch"], "ptr", "%launch")
         self.f.put("%frame", FRAME["launch"] + 8, "ptr", f"@{quoted(self.made.name + '.step')}")
         self.f.put("%frame", FRAME["arguments"], "ptr", "%arguments")
@@ -91,6 +91,10 @@ class Stepped:
         written back, whatever thread of the group is active."""
         made = self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {size})")
         self.f.let(f"getelementptr i8, ptr {made}, i64 {self.around}", name)
+
+    def _own(self, what: str, name: str) -> None:
+        """A variable of the function, where LLVM makes registers of it."""
+        self.f.lines.insert(1, f"  {name} = alloca {what}")
 
     def _scratch(self, size: int, name: str) -> str:
         total = self.f.let(f"mul i64 %n, {size}")
