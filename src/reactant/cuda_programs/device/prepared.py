@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from reactant.cuda_programs.device import library, switches
+from reactant.cuda_programs.device import library, shapes, switches
 from reactant.cuda_programs.device.retarget import Retargeted
+from reactant.cuda_programs.device.shapes import Shapes
 from reactant.cuda_programs.device.text import declared, quoted
 from reactant.kernels.llvm_ir import cleanup
 from reactant.native import engine
@@ -17,9 +18,10 @@ _MENTIONED = re.compile(r'@("[^"]+"|[-\w$.]+)')
 _MEETS = re.compile(r"@(?:reactant\.(?:barrier|shuffle|vote|match|reduce)|nvvm\.barrier|nvvm\.shfl)")
 
 
-def prepared(module: Retargeted) -> str:
-    """The module's text with one function for each kernel, into which everything is inlined that can be."""
-    text = module.text
+def prepared(module: Retargeted, known: Shapes | None = None) -> str:
+    """The module's text with one function for each kernel, into which everything is inlined that can be; one more for
+    each shape of blocks that is `known`, of kernels whose threads meet."""
+    text, module.copies = shapes.with_copies(module.text, module.kernels, known or {})
     there = declared(text)
     added, names = library.definitions(there.values())
     for name in names & there.keys():
@@ -28,7 +30,8 @@ def prepared(module: Retargeted) -> str:
     text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
-    return _inlined(text, set(module.kernels), {*module.device, *module.constant})
+    copies = {name for made in module.copies.values() for name in made.values()}
+    return _inlined(text, copies.union(module.kernels), {*module.device, *module.constant})
 
 
 def _meetings(added: str, there: dict[str, str]) -> str:

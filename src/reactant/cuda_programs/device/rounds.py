@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from reactant.cuda_programs.device.blocks import place_of_block
 from reactant.cuda_programs.device.kept import APART
+from reactant.cuda_programs.device.shapes import Shape
 from reactant.cuda_programs.device.stepped import Stepped
 from reactant.cuda_programs.device.steps import FRAME
 from reactant.cuda_programs.device.text import quoted
@@ -21,8 +22,9 @@ REDUCING = ("barrier.count", "barrier.and", "barrier.or")
 class Rounds(Stepped):
     """Writes it. `border`: the version for groups that are not in the interior, or the same."""
 
-    def __init__(self, group: Vectors, border: Vectors, memory: Memory, agreement: str) -> None:
-        super().__init__(group, memory, agreement)
+    def __init__(self, group: Vectors, border: Vectors, memory: Memory, agreement: str,
+                 shape: Shape | None = None) -> None:
+        super().__init__(group, memory, agreement, shape)
         self.border = border
         self.sites = [0, *(c.site for c in group.entered)]
 

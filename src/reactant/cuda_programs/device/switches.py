@@ -1,8 +1,8 @@
 """Switches over a few values as conditions one after the other.
 
-Where each case of a switch does something and then goes on behind it (`if (t == 0) ... else if (t == 15) ...`), clang's
-switch becomes `if (t == 0) ...; if (t == 15) ...`: LLVM would make a tree of comparisons by size of it, in which threads
-of a group go different ways, while a comparison for equality concerns one thread (`vectors`).
+Where each case of a switch does something and then goes on behind it (`if (t == 0) ... else if (t == 15) ...`),
+clang's switch becomes `if (t == 0) ...; if (t == 15) ...`: LLVM would make a tree of comparisons by size of it, in
+which threads of a group go different ways, while a comparison for equality concerns one thread (`vectors`).
 """
 from __future__ import annotations
 
