@@ -1,34 +1,10 @@
 """Copies of kernels for shapes of blocks."""
 import re
 
-from reactant.cuda_programs.device import arrange, prepared, retarget
+from reactant.cuda_programs.device import retarget
 from reactant.cuda_programs.device.shapes import with_copies
 from reactant.cuda_programs.device.text import split
-
-SREG = "@llvm.nvvm.read.ptx.sreg"
-KERNEL = f"""define ptx_kernel void @k(ptr %x) {{
-  %t = call i32 {SREG}.tid.x()
-  %n = call i32 {SREG}.ntid.x()
-  %y = call i32 {SREG}.tid.y()
-  %r = mul i32 %y, %n
-  %u = add i32 %r, %t
-  %i = sext i32 %u to i64
-  %p = getelementptr i32, ptr %x, i64 %i
-  BARRIER
-  store i32 %n, ptr %p
-  ret void
-}}
-declare i32 {SREG}.tid.x()
-declare i32 {SREG}.tid.y()
-declare i32 {SREG}.ntid.x()
-declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
-"""
-MEETS = KERNEL.replace("BARRIER", "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)")
-
-
-def object_text(kernel, known):
-    module = retarget.retargeted(kernel)
-    return arrange.arranged(prepared.prepared(module, known), module, "here")
+from tests.cuda_programs.device.kernel_texts import KERNEL, MEETS, object_text
 
 
 def test_extents_are_constants_in_a_copy():

@@ -30,7 +30,8 @@ def test_other_switches_stay():
     shared = HEAD + CASES + "first:\n  br label %both\n\nlast:\n  br label %both\n\nboth:\n  store i32 1, ptr %x\n" \
         "  br label %end\n\nend:\n  ret void\n}\n"
     leaves = HEAD + CASES + "first:\n  ret void\n\nlast:\n  br label %end\n\nend:\n  ret void\n}\n"
-    many = HEAD + "  switch i32 %t, label %end [\n" + "".join(f"    i32 {k}, label %c{k}\n" for k in range(6)) + "  ]\n" \
-        + "".join(f"c{k}:\n  store i32 {k}, ptr %x\n  br label %end\n" for k in range(6)) + "end:\n  ret void\n}\n"
+    many = HEAD + "  switch i32 %t, label %end [\n" + "".join(
+        f"    i32 {k}, label %c{k}\n" for k in range(6)) + "  ]\n" + "".join(
+        f"c{k}:\n  store i32 {k}, ptr %x\n  br label %end\n" for k in range(6)) + "end:\n  ret void\n}\n"
     for body in (shared, leaves, many):
         assert "switch i32 %t" in sequential(body)

@@ -34,7 +34,7 @@ def test_constants_are_found_behind_the_branch():
 
 
 def test_direct_launches_count_too():
-    launch = "%r = call i32 @cudaLaunchKernel(ptr noundef nonnull @stub_q, i64 %g, i32 1, i64 4294967360, i32 2, ptr null)"
+    launch = "%r = call i32 @cudaLaunchKernel(ptr nonnull @stub_q, i64 %g, i32 1, i64 4294967360, i32 2, ptr null)"
     assert shapes(REGISTERED + f"define void @f(i64 %g) {{\n  {launch}\n  ret void\n}}\n") == {"_Z1qv": [(64, 1, 2)]}
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from reactant.cuda_programs.device import (
     affine,
+    beside,
     blocks,
     coarse_kernels,
     current,
@@ -26,6 +27,7 @@ from reactant.cuda_programs.device import (
     together,
     volatile,
 )
+from reactant.cuda_programs.device.beside import Beside
 from reactant.cuda_programs.device.blocks import marked
 from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
@@ -275,7 +277,9 @@ class Arranger:
             alone = Alone(group, memory, agreement, thread[0], self.loop)
             self.made += [group.group(arrays), alone.apart(), alone.text()]
         else:
-            rounds = Rounds(group, border, memory, agreement, self.shape)
+            most = beside.at_a_time(group, border, memory, self.shape)
+            rounds = Beside(group, border, memory, agreement, self.shape, most) if self.shape and most > 1 else \
+                Rounds(group, border, memory, agreement, self.shape)
             self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
             self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)

@@ -114,15 +114,19 @@ class Stepped:
         total = self.f.let(f"mul i64 %n, {size}")
         return self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {total})", name)
 
+    def here(self, name: str, at: str) -> str:
+        """What a register, or memory of a block, is called where a group is run."""
+        return f"{name}{at}" if name.startswith("%r.tid.") else name
+
     def call(self, state: str, inside: str, border: str, more: Iterable[str] = (), at: str = "") -> str:
         """What a group's function answers, `inside` in the interior. `at`: how names of where it is end."""
         f, memory = self.f, self.memory
-        place = [f"{register}{at}" if "%r.tid." in register else register for register in group_registers()]
+        place = [f"{kind} {self.here(register, at)}" for kind, register in map(str.split, group_registers())]
         values = [p.argument for p in self.made.parameters]
         given = ", ".join([
             f"i32 {state}", "ptr %frame", f"i64 %base{at}", f"i32 %tid.base{at}", *values, *place,
-            *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.group.shared),
-            *(f"ptr {name}" for name, _ in (*memory.kept, *memory.arrays)), "ptr %frame.state",
+            *(f"ptr {self.here(p.rsplit(' ', 1)[1], at)}" for p in self.group.shared),
+            *(f"ptr {self.here(name, at)}" for name, _ in (*memory.kept, *memory.arrays)), "ptr %frame.state",
             *[f"ptr %frame.{letter}" for letter in EXCHANGE] * self.group.meets, *more])
         if not self.agreement:
             return f.let(f"call i32 @{quoted(inside)}({given})")
