@@ -55,8 +55,8 @@ def image(pixels: np.ndarray) -> Any:
 class Observation:
     """What imaging takes, for images of (size, size) pixels.
 
-    `amplitudes` and `closure_phases` are ehtim's (values, sigmas, Fourier matrices): Jy, degrees. `prior` is (size**2,),
-    `uv` (visibilities, 2), wavelengths.
+    `amplitudes` and `closure_phases` are ehtim's (values, sigmas, Fourier matrices): Jy, degrees. `prior` is
+    (size**2,), `uv` (visibilities, 2), wavelengths.
     """
 
     size: int
