@@ -257,4 +257,9 @@ def chosen_of(found: Sequence[Candidate], most: int) -> list[Candidate]:
         cheapest = min(left, key=lambda each: (each.cost, each.errors.mean()))
         if all(cheapest.cost < each.cost for each in chosen):
             chosen.append(cheapest)
+            left = [each for each in left if each is not cheapest]
+    for each in sorted(left, key=lambda each: (each.cost, each.errors.mean())) if most > KEPT else ():
+        if len(chosen) < most and all(each.cost < other.cost or each.errors.mean() < other.errors.mean() - EQUAL
+                                      for other in chosen):
+            chosen.append(each)
     return chosen
