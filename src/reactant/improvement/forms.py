@@ -22,9 +22,9 @@ ANYWHERE = 160
 """Samples among all floats of the format, beside the special ones, on which a form without a guard loses nothing."""
 SAME = 1.0
 """Bits of error that another form may have more on one of them."""
-CHEAP_SAVING = 0.5
+CHEAP_SAVING = 0.15
 """Nanoseconds per element below which a narrower format is not worth its conversions."""
-CHEAP = 3.0
+CHEAP = 2.0
 """Nanoseconds per element of an expression for which no cheaper one is looked for."""
 MOST_FORMS, LEAST_HELD = 8, 40
 """Forms that guards are looked for, and samples that have to be within them."""

@@ -36,7 +36,7 @@ from reactant.precision.improvement.series import horner, leading_power, times_p
 NODES, DIGITS = 40, 500
 """Points that functions are looked at, and binary digits of their values."""
 MOST_TERMS = 21
-LEAST_COST, SAVING = 1.0, 0.7
+LEAST_COST, SAVING = 0.8, 0.7
 """Nanoseconds of a function below which no polynomial is looked for, and the part of its cost that one may have."""
 WIDER, MOST_CORNERS = 1.3, 6
 """By what a sampled range is extended, and the number of leaves up to which its extremes are looked for at corners."""

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from reactant.ir import ops
 from reactant.precision.improvement.expressions import Array, Expression, cost, emitted, in_floats, leaf, shown
 
-COMPARISON = 0.1
+COMPARISON = 0.05
 """Nanoseconds per element of a test of a value that is there."""
 
 

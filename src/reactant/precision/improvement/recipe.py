@@ -18,7 +18,7 @@ from reactant.precision.improvement.regimes import Piecewise, whole
 from reactant.precision.improvement.regions import Place, is_arithmetic, places
 
 LIMBS = {"float64x2": ("float64", 2)}
-PASS_COST = 0.3
+PASS_COST = 0.2
 """Nanoseconds per element that a branch over a whole array costs: its leaves are read twice."""
 
 
@@ -39,7 +39,7 @@ class Form(NamedTuple):
             return 20 * cost(original, dtype)
         price = self.pieces.cost(np.dtype(self.precision))
         if self.precision != dtype.name:
-            price += 0.2
+            price += 0.1
         if self.where:
             price += guards.price(self.where, dtype) + min(cost(original, dtype), PASS_COST)
         return price
