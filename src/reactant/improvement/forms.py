@@ -26,7 +26,7 @@ CHEAP_SAVING = 0.15
 """Nanoseconds per element below which a narrower format is not worth its conversions."""
 CHEAP = 2.0
 """Nanoseconds per element of an expression for which no cheaper one is looked for."""
-MOST_FORMS, LEAST_HELD = 8, 40
+MOST_FORMS, LEAST_HELD = 10, 40
 """Forms that guards are looked for, and samples that have to be within them."""
 DIGITS, REDUCED = {"float32": 24, "float64": 53}, 32
 """Binary digits of polynomials, and those of ones for fewer digits of float64."""
@@ -169,13 +169,20 @@ class Anywhere:
         values = whole(self.expression).in_floats(self.given, self.dtype)
         return real, values, truth.bits_of_error(values, real, self.dtype)
 
-    def where(self, pieces: Piecewise, own: Guards, ranges: Guards) -> Guards:
-        """The cheapest guards, beside those of a form's own, with which it loses nothing on the samples, and is
-        infinite or NaN where the expression is; else those of where it was measured."""
+    def _as_right(self, after: Array) -> Array:
+        """For which samples a form is as right as the expression: it loses at most a bit more, up to three where that
+        has lost some; where there is no real number it is infinite or NaN too."""
         real, before, errors = self.before
-        after = pieces.in_floats(self.given, self.dtype)
-        same = (before == after) | (np.isnan(before) & np.isnan(after))
-        right = np.where(np.isfinite(real), truth.bits_of_error(after, real, self.dtype) <= errors + SAME, same)
+        lost = np.minimum(truth.bits_of_error(after, real, self.dtype), DIGITS[self.dtype.name])    # more is no worse
+        given_nan = np.isnan(self.given).any(axis=0)
+        same = (before == after) | np.isinf(before) & np.isinf(after) | (after == real) \
+            | np.isnan(before) & (np.isnan(after) | np.isinf(after) & ~given_nan)
+        return np.where(np.isfinite(real), lost <= errors + SAME + np.minimum(errors / 2, 2 * SAME), same)
+
+    def where(self, pieces: Piecewise, own: Guards, ranges: Guards) -> Guards:
+        """The cheapest guards, beside those of a form's own, with which it is as right as the expression on the samples;
+        else those of where it was measured."""
+        right = self._as_right(pieces.in_floats(self.given, self.dtype))
         most = float(np.finfo(self.dtype).max)
         finite = tuple(Guard(each.of, -most, most) for each in ranges)
         tried = [(), *((each,) for each in finite), *((each,) for each in ranges), finite,
