@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from reactant.cuda_programs.device import (
     affine,
+    beside,
     blocks,
     coarse_kernels,
     current,
@@ -21,10 +22,12 @@ from reactant.cuda_programs.device import (
     mathematics,
     narrow,
     rows,
+    shapes,
     tables,
     together,
     volatile,
 )
+from reactant.cuda_programs.device.beside import Beside
 from reactant.cuda_programs.device.blocks import marked
 from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
@@ -100,6 +103,7 @@ class Arranger:
     def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0,
                  versions: Sequence[Version] = ()) -> None:
         self.versions, self.version = () if checks else versions, OWN
+        self.shape: shapes.Shape | None = None
         self.module, self.source, self.identity, self.checks = module, source, identity, checks
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
@@ -121,6 +125,7 @@ class Arranger:
         text = self.module.functions.pop(name)
         self.version = OWN
         self.arrange(name, text)
+        self.copies(name)
         for version in self.versions:
             self.version = version
             own = f"{name}.{version.label}"
@@ -129,6 +134,21 @@ class Arranger:
                 self.arrange(own, text.replace(f"@{quoted(name)}(", f"@{quoted(own)}(", 1))
             except (NotAnother, NotVectorizable) as reason:
                 self._back(before, own, reason)
+
+    def copies(self, name: str) -> None:
+        """The copies of a kernel for shapes of blocks, and what chooses one."""
+        made: dict[shapes.Shape, str] = {}
+        for shape, own in self.source.copies.get(name, {}).items():
+            self.shape, before = shape, self._before()
+            try:
+                self.arrange(own, self.module.functions.pop(own))
+                made[shape] = blocks.PREFIX + own
+            except NotAnother as reason:
+                self._back(before, own, reason)
+        self.shape = None
+        if made:
+            self.made.append(shapes.chosen(f"{name}.chosen", self.entries[-1].function, made))
+            self.entries[-1].function = f"{blocks.PREFIX}{name}.chosen"
 
     def arrange(self, name: str, text: str) -> None:
         """One version of a kernel; `name`: what its functions are called after."""
@@ -146,11 +166,13 @@ class Arranger:
             self.copied(made)
             return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
+        if self.shape and alone is not None:
+            raise NotAnother("threads do not meet")
         self.copied(made)
         if self.version.how in ("", "vectors") and self.vectors(made, shared, alone):
             return None
-        if self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
-            raise NotAnother(self.version.label)
+        if self.shape or self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
+            raise NotAnother(self.version.label or "no vectors")
         if alone is None:
             return self.together(made, shared, cuts.pieces(made))
         wide = copy.deepcopy(alone)
@@ -213,6 +235,8 @@ class Arranger:
         return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
+        if self.shape:
+            return
         if self.version is not OWN:
             self.entries[-1].versions.append((self.version, blocks.PREFIX + made.name, self.rows_of_warps))
             return
@@ -255,7 +279,9 @@ class Arranger:
             alone = Alone(group, memory, agreement, thread[0], self.loop)
             self.made += [group.group(arrays), alone.apart(), alone.text()]
         else:
-            rounds = Rounds(group, border, memory, agreement)
+            most = beside.at_a_time(group, border, memory, self.shape)
+            rounds = Beside(group, border, memory, agreement, self.shape, most) if self.shape and most > 1 else \
+                Rounds(group, border, memory, agreement, self.shape)
             self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
             self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)
