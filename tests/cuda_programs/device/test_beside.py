@@ -39,3 +39,11 @@ def test_blocks_that_may_wait_for_each_other_are_run_one_by_one():
 def test_blocks_that_meet_at_different_times_are_run_one_by_one():
     assert "%beside" in blocks_function(LOOP.replace("OF", "nctaid.x"))
     assert "%beside" not in blocks_function(LOOP.replace("OF", "ctaid.x"))
+
+
+def test_blocks_that_fill_a_cache_are_run_one_by_one():
+    def tiled(elements):
+        tile = f"@s = internal addrspace(3) global [{elements} x float] undef, align 4\n"
+        store = "store float 1.0, ptr addrspacecast (ptr addrspace(3) @s to ptr), align 4\n  "
+        return tile + TILE.replace("store i32 %b", store + "store i32 %b")
+    assert "%beside" in blocks_function(tiled(1000)) and "%beside" not in blocks_function(tiled(5000))

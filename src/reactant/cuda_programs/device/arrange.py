@@ -51,8 +51,6 @@ from reactant.native import engine
 from reactant.support.records import dataclass
 
 Written = TypeVar("Written", bound=Vectors)
-REGISTERS = 16
-"""Vector registers that there are at least."""
 _DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
 
 
@@ -269,7 +267,7 @@ class Arranger:
         self.made.append(together.step_function(made, cut, memory, Step(cut, types), self.keeps_current(made),
                                                 rarely=True))
         size = WARP if any(c.meeting and c.meeting.code >= FIRST_OF_WARP for c in cut.cuts) else \
-            self.version.lanes or self._lanes(cut, types)
+            self.version.lanes or GROUP
         border, group, agreement = self.versions_of(made, original, cut, shared.parameters, size, Vectors)
         arrays = [size for _, size in memory.arrays]
         if agreement:
@@ -285,13 +283,6 @@ class Arranger:
             self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
             self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)
-
-    def _lanes(self, cut: cuts.Pieces, types: dict[str, str]) -> int:
-        """Threads of a group: fewer where sums that each thread carries from barrier to barrier (tiles of a product in
-        registers) need more vector registers than there are."""
-        carried = sum(self.layout.size(types[n]) for n in cut.kept if n in cut.uniform.divergent
-                      and types[n] in ("float", "double"))
-        return GROUP if carried * GROUP <= REGISTERS * engine.vector_bytes() else GROUP // 2
 
     def rows(self, made: Kernel, shared: Shared, cut: cuts.Pieces, other: tuple[Kernel, Kernel],
              side: rows.Side) -> None:

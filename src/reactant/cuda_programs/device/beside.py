@@ -17,6 +17,8 @@ from reactant.cuda_programs.device.vectors import Vectors
 
 MOST_BYTES = 128 << 10
 """Memory of all blocks that are under way: a part of a second-level cache."""
+LARGE = 16 << 10
+"""Memory of one block that fills a first-level cache as it is."""
 LONG = 128
 """Threads of a row of one block that go far enough along memory."""
 _COMMUNICATES = re.compile(r"\b(?:atomicrmw|cmpxchg|fence|atomic|volatile)\b")
@@ -36,7 +38,7 @@ def at_a_time(group: Vectors, border: Vectors, memory: Memory, shape: Shape | No
             return 1
     bytes_ = sum(size for _, size in memory.shared) + math.prod(shape) * sum(
         size for _, size in (*memory.kept, *memory.arrays))
-    return max(1, min(BESIDE // shape[0], MOST_BYTES // max(bytes_, 1)))
+    return max(1, min(BESIDE // shape[0], MOST_BYTES // max(bytes_, 1))) if bytes_ <= LARGE else 1
 
 
 class Beside(Rounds):
