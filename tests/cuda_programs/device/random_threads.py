@@ -42,7 +42,9 @@ class Threads:
         rng = self.rng
         if depth == 0 or rng.random() < .25:
             return rng.choice([*FLOATS, "0.5f", "3", f"xf[({self.place()}) & 255]", f"({self.integer(1)} & 15)",
-                               "yf[g]", f"x4[{rng.choice([2, 3, 4, 4])} * {rng.choice('gt')} + {rng.randint(0, 4)}]"])
+                               "yf[g]", f"x4[{rng.choice([2, 3, 4, 4])} * {rng.choice('gt')} + {rng.randint(0, 4)}]",
+                               f"x4[2 * t - (t & {rng.choice(['(n - 1)', '3', '31'])})]",
+                               "x4[(t & n) + (t >> 5) + (t ^ 3)]"])
         how = rng.random()
         if how < .6:
             return f"({self.real(depth - 1)} {rng.choice('+-*')} {self.real(depth - 1)})"
@@ -150,7 +152,7 @@ int main() {
     cudaMallocManaged(&ours, sizeof(Memory)); cudaMallocManaged(&theirs, sizeof(Memory));
     for (int i = 0; i < 256; ++i)
         x[i] = (i * 29 + 7) % 11, xf[i] = x[i] * 0.37f - 1, xb[i] = i * 7 % 3, xs[i] = i * 31 % 17 - 8;
-    for (auto &k : all) for (dim3 d : blocks) for (int n : {1, 77, 150}) {
+    for (auto &k : all) for (dim3 d : blocks) for (int n : {1, 64, 77, 150}) {
         const int T = d.x * d.y, G = 5;
         memset((void *)ours, 5, sizeof(Memory));
         for (int i = 0; i < 1024; ++i) ours->yf[i] = 0.5f * i;

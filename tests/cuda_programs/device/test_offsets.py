@@ -45,6 +45,13 @@ def test_lanes_and_warps():
     assert of_two("lshr", Shape(t.offsets), constant(5, 8), 32) is None
 
 
+def test_masks_of_known_lowest_bits():
+    t, common = Shape(tuple(range(8)), 3), (0,) * 8
+    assert of_two("and", t, Shape(common, 3, 7), 32) == t
+    assert of_two("and", t, Shape(common, 4, 0), 32) == Shape(common, 3)
+    assert of_two("and", t, Shape(common, 3, 5), 32) is of_two("and", t, Shape(common, 2, 3), 32) is None
+
+
 def test_what_two_agree_in():
     for a, b in itertools.product(range(8), range(8)):
         both = Shape((0,) * 8, 3, a).agreed(Shape((0,) * 8, ALL, b))

@@ -3,6 +3,9 @@
 
 For such groups there is a version of the kernel that compares for the first thread alone, so that addresses follow
 each other. Whether a group is one says a function that compares for its first and its last thread.
+
+So, too, for masks of numbers of threads that the launch gives (t & distance - 1, t & size): in the version their lowest
+bits, in which threads of a group differ, are all ones, or zeros.
 """
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import re
 from reactant.cuda_programs.device.affine import BASE, Steps
 from reactant.cuda_programs.device.cuts import Anew
 from reactant.cuda_programs.device.kernel import Kernel
-from reactant.cuda_programs.device.text import VALUE, opcode_of
+from reactant.cuda_programs.device.text import VALUE, opcode_of, result_of
 from reactant.support.records import dataclass
 
 MOST = 12
@@ -20,22 +23,25 @@ MOST = 12
 _COMPARED = re.compile(r"(%\S+) = icmp (?:samesign )?([su][lg][te]) i32 (%\S+|-?\d+), (%\S+|-?\d+)$")
 _LIMITED = re.compile(r"(%\S+) = (?:tail )?call [^@]*i32 @llvm\.([su]m(?:in|ax))\.i32\("
                       r"i32 (?:range\([^)]*\) )?(%\S+|-?\d+), i32 (?:range\([^)]*\) )?(%\S+|-?\d+)\)")
+_MASKED = re.compile(r"(%\S+) = and i32 (%\S+), (%\S+)$")
+_ARITHMETIC = frozenset(("add", "sub", "mul", "shl", "or", "xor", "sext", "zext", "trunc"))
 _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
 @dataclass
 class Interior:
     """The version: its kernel, and the comparisons that have to agree: (predicate, index, bound, whether it has to
-    hold)."""
+    hold). `masks`: with lowest bits that are all ones, or zeros."""
 
     kernel: Kernel
     comparisons: list[tuple[str, str, str, bool]]
+    masks: dict[str, bool]
     lines: dict[str, str]
     anew: Anew
 
 
-def interior(made: Kernel, divergent: set[str]) -> Interior | None:
-    """The version of a kernel for groups in the interior; None where nothing would be gained."""
+def interior(made: Kernel, divergent: set[str], size: int) -> Interior | None:
+    """The version of a kernel for groups of a size in the interior; None where nothing would be gained."""
     result = copy.deepcopy(made)
     function = result.function
     lines = made.function.definitions()
@@ -51,9 +57,52 @@ def interior(made: Kernel, divergent: set[str]) -> Interior | None:
                 block[at:at + 1] = made_lines
                 at += len(made_lines) - 1
             at += 1
-    if not comparisons or len(comparisons) > MOST:
+    masks = _masked(result, divergent, anew, steps, size)
+    if not (comparisons or masks) or len(comparisons) > MOST:
         return None
-    return Interior(result, comparisons, lines, anew)
+    return Interior(result, comparisons, masks, lines, anew)
+
+
+def _masked(made: Kernel, divergent: set[str], anew: Anew, steps: Steps, size: int) -> dict[str, bool]:
+    """Give masks their lowest bits, if one is for a place in memory; which of them have ones there."""
+    masks: dict[str, bool] = {}
+    places = False
+    found = [masked for block in made.function.blocks.values() for line in block if (masked := _MASKED.match(line))]
+    for masked in found:
+        if mask := _mask(masked, divergent, anew):
+            masks[mask] = " = add " in anew.lines.get(mask, "")         # of a power of two, less 1
+            places |= masks[mask] and _leads_to_memory(masked[1], steps.users)
+    if not places or len(masks) > MOST:
+        return {}
+    for block in made.function.blocks.values():
+        for at in range(len(block) - 1, -1, -1):
+            masked_here = _MASKED.match(block[at])
+            if masked_here and (mask := _mask(masked_here, divergent, anew)):
+                name, a, b = masked_here.groups()
+                bits = f"or i32 {mask}, {size - 1}" if masks[mask] else f"and i32 {mask}, {-size}"
+                block[at:at + 1] = [f"{name}.mask = {bits}", f"{name} = and i32 {a if b == mask else b}, {name}.mask"]
+    return masks
+
+
+def _mask(found: re.Match, divergent: set[str], anew: Anew) -> str:
+    """The mask, if it is what all threads have in common and follows from parameters; "" otherwise."""
+    _, a, b = found.groups()
+    mask, other = (b, a) if a in divergent else (a, b)
+    return mask if other in divergent and mask not in divergent and _known(mask, anew) else ""
+
+
+def _leads_to_memory(name: str, users: dict[str, list[str]]) -> bool:
+    """Whether a number is a part of an index."""
+    todo, seen = [name], {name}
+    while todo:
+        for line in users.get(todo.pop(), ()):
+            if opcode_of(line) == "getelementptr":
+                return True
+            result = result_of(line)
+            if result is not None and result not in seen and opcode_of(line) in _ARITHMETIC:
+                seen.add(result)
+                todo.append(result)
+    return False
 
 
 def _decided(found: re.Match, line: str, steps: Steps, divergent: set[str], anew: Anew,
@@ -93,10 +142,10 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
     indices: dict[int, list[str]] = {}
     for end, register in enumerate((BASE, "%tid.last")):
         done: dict[str, None] = {}
-        for _, index, bound, _ in version.comparisons:
-            for value in (index, bound):
-                if value in version.lines:
-                    done.update(dict.fromkeys(version.anew.needed(value) or ()))
+        wanted = [value for _, index, bound, _ in version.comparisons for value in (index, bound)]
+        for value in (*wanted, *(() if end else version.masks)):
+            if value in version.lines:
+                done.update(dict.fromkeys(version.anew.needed(value) or ()))
         own = dict.fromkeys(done)
 
         def renamed(text: str, end: int = end, register: str = register, own: dict[str, None] = own) -> str:
@@ -107,7 +156,13 @@ def agreement(version: Interior, name: str, parameters: list[str], size: int) ->
             lines.append(f"  %c.{number}.{end} = icmp {how} i32 {renamed(index)}, {renamed(bound)}")
             answers.setdefault(number, []).append(f"%c.{number}.{end}")
             indices.setdefault(number, []).append(renamed(index))
+        for number, (mask, ones) in enumerate(() if end else version.masks.items()):
+            lines += [f"  %bits.{number} = and i32 {renamed(mask)}, {size - 1}",
+                      f"  %mask.{number} = icmp eq i32 %bits.{number}, {size - 1 if ones else 0}"]
     total = "true"
+    for number in range(len(version.masks)):
+        lines.append(f"  %masks.{number} = and i1 {total}, %mask.{number}")
+        total = f"%masks.{number}"
     for number, (first, last) in answers.items():
         low, high = indices[number]                     # and the index does not wrap around in between
         order = version.comparisons[number][0][0]

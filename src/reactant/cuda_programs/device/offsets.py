@@ -64,6 +64,12 @@ def of_two(how: str, a: Shape, b: Shape, width: int) -> Shape | None:
         found = _by_constant(how, a, b.low - (1 << ALL) if b.low >> ALL - 1 else b.low, width)
         if found is not None:
             return found
+    elif how == "and" and not any(b.offsets):           # a mask whose lowest bits are known
+        known = min(a.known, b.known)
+        lowest = (1 << known) - 1
+        cut = Shape(a.offsets, known, a.low & lowest)
+        if known and cut.within and b.low & lowest in (0, lowest):
+            return cut if b.low & lowest else Shape((0,) * size, known)
     return None if any(a.offsets) or any(b.offsets) else Shape((0,) * size)
 
 

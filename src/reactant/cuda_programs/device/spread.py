@@ -195,7 +195,13 @@ class Spread:
             return None
         common = Shape((0,) * self.size)
         line = self.lines.get(value, "")
-        if not depth or not (binary := _BINARY.search(line)) or (binary[1] == "or" and "disjoint" not in binary[2]):
+        binary = _BINARY.search(line) if depth else None
+        if binary and binary[1] == "or" and re.fullmatch(r"\d+", binary[5]):       # ones stay ones
+            ones = int(binary[5])
+            bits = (~ones & ones + 1).bit_length() - 1
+            if bits:
+                return Shape(common.offsets, bits, (1 << bits) - 1)
+        if binary is None or (binary[1] == "or" and "disjoint" not in binary[2]):
             return common
         a, b = (self._shape_of(operand, depth - 1) for operand in (binary[4], binary[5]))
         if a is None or b is None:
