@@ -89,6 +89,11 @@ class Conversion:
 
     # ---- types -----------------------------------------------------------------------------------------------------
 
+    @property
+    def is_coarse(self) -> bool:
+        """Whether limbs have too few digits for functions, which then are computed in the source format."""
+        return error_free.digits(self.limb) < error_free.LEAST_DIGITS
+
     def concerns_type(self, type_: ir.Type) -> bool:
         """Whether values of a type become limbs."""
         return self.limbs_of_type(type_) > 0

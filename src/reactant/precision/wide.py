@@ -123,6 +123,16 @@ def zeros(like: ir.Value) -> ir.Value:
     return ops.constant(0, dtype_of(like), shape_of(like))
 
 
+def is_zero(x: ir.Value) -> bool:
+    """Whether an array is known to be zeros of any sign."""
+    made = ops.maker(x)
+    while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.pad",
+                                             "stablehlo.slice", "stablehlo.transpose"):
+        x, made = made.operands[0], ops.maker(made.operands[0])
+    content = ops.constant_value(x)
+    return content is not None and not np.any(ops.distinct(content))
+
+
 def _wide(operand: Operand, like: Wide) -> Wide:
     """An operand as limbs; as one where that is all it has."""
     if isinstance(operand, Wide):
@@ -210,10 +220,10 @@ def _sum(x: Wide, y: Wide) -> Wide:
     levels = [[limb] for limb in x.limbs]
     for level, limb in zip(levels, y.limbs, strict=False):
         level.append(limb)
-    return _signed(collected(levels, x.count), ops.add(x.head, y.head))
+    return signed(collected(levels, x.count), ops.add(x.head, y.head))
 
 
-def _signed(found: Wide, plain: ir.Value) -> Wide:
+def signed(found: Wide, plain: ir.Value) -> Wide:
     """`guarded`, where zeros have lost their signs too."""
     if not _guarded:
         return found
@@ -306,7 +316,7 @@ def _product(x: Wide, y: Wide) -> Wide:
                 levels[i + j + 1].append(ops.negate(e))
             elif i + j == x.count:
                 levels[i + j].append(error_free.rounded(ops.multiply(one, other)))
-    return _signed(collected(levels, x.count), error_free.rounded(ops.multiply(x.head, y.head)))
+    return signed(collected(levels, x.count), error_free.rounded(ops.multiply(x.head, y.head)))
 
 
 def square(x: Wide) -> Wide:
