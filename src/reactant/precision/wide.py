@@ -329,16 +329,34 @@ def square(x: Wide) -> Wide:
 
 
 def divide(x: Wide, y: Wide) -> Wide:
-    """x / y, by quotients of first limbs and what they leave."""
+    """x / y, by quotients of first limbs and what they leave: two limbs to 10 u^2 in 26 operations, 7 more where
+    infinities may occur."""
     count = max(x.count, y.count, 2)
     quotient = ops.divide(x.head, y.head)
+    if count == 2:
+        return _divided(_quotient_of_two(x, y, quotient), quotient)
     with finite():
         parts, rest = [quotient], x.first(count)
-        for _ in range(count if count > 2 else 2):
+        for _ in range(count):
             rest = rest - y * parts[-1]
             parts.append(ops.divide(rest.head, y.head))
-        found = renormalised(parts, count) if count > 2 else _three(parts)
+        found = renormalised(parts, count)
     return _divided(found, quotient)
+
+
+def _quotient_of_two(x: Wide, y: Wide, quotient: ir.Value) -> Wide:
+    """What the quotient of first limbs leaves of x is a float of one limb (Joldes, Muller and Popescu, 2017)."""
+    p, e = error_free.product_and_excess(y.head, quotient)
+    rest = ops.add(ops.subtract(x.head, p), e)
+    lower = x.limbs[1] if x.count > 1 else None
+    if y.count > 1:
+        part = ops.multiply(y.limbs[1], quotient)
+        lower = ops.negate(part) if lower is None else ops.subtract(lower, part)
+    if lower is not None:
+        rest = ops.add(rest, lower)
+    low = ops.divide(rest, y.head)
+    high = ops.add(quotient, low)
+    return Wide([high, ops.subtract(low, ops.subtract(high, quotient))])
 
 
 def _divided(found: Wide, quotient: ir.Value) -> Wide:
@@ -347,13 +365,6 @@ def _divided(found: Wide, quotient: ir.Value) -> Wide:
         return found
     good = ops.and_(ops.is_finite(found.head), ops.compare(quotient, 0.0, "NE"))
     return guarded(found, quotient, good)
-
-
-def _three(parts: Sequence[ir.Value]) -> Wide:
-    """Two limbs of three parts, of which each is small to the one before."""
-    low = ops.add(parts[1], parts[2])
-    high = ops.add(parts[0], low)
-    return Wide([high, ops.subtract(low, ops.subtract(high, parts[0]))])
 
 
 def sqrt(x: Wide) -> Wide:
