@@ -133,8 +133,16 @@ def operations(root: Expression) -> Iterator[Expression]:
 
 def cost(root: Expression, dtype: np.dtype) -> float:
     """Estimated nanoseconds per element."""
+    return sum(operation_cost(each, dtype) for each in operations(root))
+
+
+def operation_cost(node: Expression, dtype: np.dtype) -> float:
+    """Of the last operation alone. Powers of halves are products and roots in the end, whatever a form says."""
     narrow = dtype.itemsize <= 4
-    return sum(OPERATIONS[each.name].cost[narrow] for each in operations(root))
+    if node.name == "power" and node.operands[1].name == "number" and \
+            abs(exponent := node.operands[1].value) <= 4 and exponent.denominator <= 2:
+        return OPERATIONS["sqrt"].cost[narrow] + OPERATIONS["divide"].cost[narrow] + OPERATIONS["multiply"].cost[narrow]
+    return OPERATIONS[node.name].cost[narrow]
 
 
 # ---- floats --------------------------------------------------------------------------------------------------------
