@@ -181,8 +181,8 @@ class Anywhere:
         return np.where(np.isfinite(real), lost <= errors + SAME + np.minimum(errors / 2, 2 * SAME), same)
 
     def where(self, pieces: Piecewise, own: Guards, ranges: Guards) -> Guards:
-        """The cheapest guards, beside those of a form's own, with which it is as right as the expression on the samples;
-        else those of where it was measured."""
+        """The cheapest guards, beside those of a form's own, with which it is as right as the expression on the
+        samples; else those of where it was measured."""
         right = self._as_right(pieces.in_floats(self.given, self.dtype))
         most = float(np.finfo(self.dtype).max)
         finite = tuple(Guard(each.of, -most, most) for each in ranges)
@@ -212,8 +212,8 @@ def anywhere(count: int, dtype: np.dtype) -> list[Array]:
 
 
 def _worthwhile(options: list[Option], most: float) -> list[Option]:
-    """The first, and those that are more accurate than all that cost less, or cost clearly less; with more bits of error
-    than the first has at most so many."""
+    """The first, and those that are more accurate than all that cost less, or cost clearly less. most: bits of error of
+    those that have more than the first."""
     first, *others = options
     kept: list[Option] = []
     useful = [each for each in others if each.bits <= max(first.bits, most)]

@@ -227,9 +227,8 @@ def shown(root: Expression, names: Sequence[str]) -> str:
         elif node.name in _SIGNS:
             sign, binding = _SIGNS[node.name]
             left, right = node.operands
-            stronger = binding if node.name in ("add", "multiply") else binding + 1
             first = within(left, binding + (node.name == "power"))
-            found[node] = f"{first} {sign} {within(right, stronger)}", binding
+            found[node] = f"{first} {sign} {within(right, binding + 1)}", binding
         elif node.name == "negate":
             found[node] = f"-{within(node.operands[0], 3)}", 1
         else:

@@ -35,7 +35,7 @@ from reactant.precision.improvement.series import horner, leading_power, times_p
 
 NODES, DIGITS = 40, 500
 """Points that functions are looked at, and binary digits of their values."""
-MOST_TERMS, MOST_DEGREE = 21, 4
+MOST_TERMS, MOST_DEGREE, LARGEST = 21, 4, 1e30
 LEAST_COST, SAVING = 0.8, 0.7
 """Nanoseconds of a function below which no polynomial is looked for, and the part of its cost that one may have."""
 WIDER, MOST_CORNERS = 1.3, 6
@@ -167,6 +167,8 @@ def _pivots(root: Expression) -> Iterator[Expression]:
 def _polynomial(root: Expression, low: float, high: float, exact: bool, dtype: np.dtype, digits: int) -> Fit | None:
     """Of a function of leaf 0 that is seen from low to high, in all places or (not `exact`) in some."""
     mp, order = mpmath().mp, nodes(root)
+    if max(abs(low), abs(high)) > LARGEST:
+        return None
 
     def value(x: Any) -> Any:
         found = truth.of_numbers(order, [x])
@@ -175,7 +177,7 @@ def _polynomial(root: Expression, low: float, high: float, exact: bool, dtype: n
     with mp.workprec(DIGITS):
         for centre, bounds in _centres(value, low, high, exact):
             found = _series(value, centre, *bounds, digits)
-            if found is not None:
+            if found is not None and all(abs(each) < LARGEST for each in found[1]):
                 power, coefficients, squared, (least, most) = found
                 x = leaf(0) if centre == 0 else made("subtract", leaf(0), number(centre))
                 rounded = [_rounded(each, dtype) for each in coefficients]
