@@ -28,12 +28,13 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
 
     The program runs on the given arguments while the ranges of its values, and samples of them, are recorded. For each
     elementwise expression of floats, also inside of loops and branches, other forms are searched: equal ones in real
-    numbers, by an equality graph and series; formats of more or fewer digits. Errors are measured against numbers of
-    as many digits as it takes. Whole programs of these are compiled, and measured in turns.
+    numbers, by an equality graph, exact quotients of polynomials and series; polynomials on the ranges that were seen;
+    formats of more or fewer digits. Errors are measured against numbers of as many digits as it takes. Whole programs
+    of these are compiled, and measured in turns.
 
     A form is used where it was measured: where a value is outside of the ranges that were seen, or NaN, the compiled
-    function computes the expression as it was written. Only forms that lost nothing on samples of all floats of the
-    format, infinities and NaN among them, are used without this guard.
+    function computes the expression as it was written. Only forms that are as right as it is on samples of all floats
+    of the format, infinities and NaN among them, are used without this guard (they may lose a bit more).
 
     Args:
         function: a NumPy or JAX function, or a `reactant.jit` of one.

@@ -45,3 +45,14 @@ def test_functions_of_an_inner_value():
     assert not any(each.name == "exponential" for each in operations(found))
     assert holding(guards, given, F64).all()
     assert not holding((Guard(leaf(0), 0.0, 1.0),), [np.array([np.nan, 2.0])], F64).any()
+
+
+def test_homogeneous_functions_of_two_values():
+    root = parsed("sqrt(x * x + y * y) - x", "xy")
+    given = [np.linspace(1e3, 5e3, 40), np.geomspace(1e-4, 1e-1, 40)]
+    found, guards = fits.of_a_quotient(root, given, (1e3, 1e-4), (5e3, 1e-1), F64, 53)
+    assert guards == (Guard(leaf(0), 1e3, np.inf), Guard(leaf(1), -1e-1, 1e-1))
+    assert [each.shown("xy") for each in guards] == ["x >= 1e+03", "abs(y) <= 0.1"]
+    real = in_reals(root, given, F64)[0][root]
+    assert bits_of_error(in_floats(found, given, F64)[found], real, F64).max() < 2.5
+    assert fits.of_a_quotient(parsed("sqrt(x * x + y) - x", "xy"), given, (1e3, 1e-4), (5e3, 1e-1), F64, 53) is None

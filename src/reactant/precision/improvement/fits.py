@@ -98,7 +98,7 @@ def of_a_quotient(root: Expression, given: Sequence[Array], low: Sequence[float]
             found = times_power(replaced(fit.polynomial, {leaf(0): made("divide", y, x)}), x, power)
             bound = max(map(abs, (low[second], high[second])))
             even = fit.low == -fit.high
-            return found, (Guard(x, low[first], high[first]),
+            return found, (Guard(x, low[first], np.inf),
                            Guard(y, -bound if even else low[second], bound if even else high[second]))
     return None
 
