@@ -19,6 +19,7 @@ namespace {
 
 constexpr size_t most_kept = 16, most_known = 4;
 constexpr unsigned most_missed = 16, try_again = 64;
+constexpr double least_work = 4000;             // nanoseconds: to keep less takes longer than what it saves
 constexpr uint64_t range_bytes = 128 << 10;     // that all of them access before the next range: a part of a cache
 
 struct Region { uintptr_t base, end; };
@@ -172,6 +173,10 @@ const Reach *known_reach(Known &known, const Launch &launch, void *const *argume
 
 // ---- running ----
 
+uint64_t threads_of(const Launch &launch) {
+    return (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z * launch.block.x * launch.block.y * launch.block.z;
+}
+
 struct Run { Kept *kept; size_t count; ReactantLaunch *made; std::atomic<uint64_t> *spent; uint64_t step; };
 
 void run_range(void *context, uint64_t first, uint64_t last) {
@@ -187,10 +192,6 @@ void run_range(void *context, uint64_t first, uint64_t last) {
     }
 }
 
-uint64_t threads_of(const Launch &launch) {
-    return (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z * launch.block.x * launch.block.y * launch.block.z;
-}
-
 void run_by_threads(Run &run, double work) {
     const Woken woken;
     parallel(run.made[0].blocks, grain_of(work, run.made[0].blocks), run_range, &run);
@@ -199,18 +200,19 @@ void run_by_threads(Run &run, double work) {
     woken.over(busy);
 }
 
-// All of `count` launches; false, and nothing is run, where one of them is not known well enough.
-bool run_joined(Kept *kept, size_t count) {
+// Nanoseconds that a launch will take on one thread; 0: it is not known yet.
+double work_of(const Launch &launch, double said) {
+    return said > 0 ? said : launch.function->cost.load(std::memory_order_relaxed) * (double)threads_of(launch);
+}
+
+void run_joined(Kept *kept, size_t count) {
     State states[most_kept];
     ReactantLaunch made[most_kept];
     std::atomic<uint64_t> spent[most_kept] = {};
     double work = 0;
     uint64_t bytes = 0;
     for (size_t k = 0; k < count; ++k) {
-        Function &function = *kept[k].launch.function;
-        const double cost = function.cost.load(std::memory_order_relaxed);
-        if (cost == 0 && kept[k].work == 0) return false;
-        work += kept[k].work > 0 ? kept[k].work : cost * (double)threads_of(kept[k].launch);
+        work += work_of(kept[k].launch, kept[k].work);
         bytes += kept[k].reach->bytes_of_block;
         made[k] = described(kept[k].launch, kept[k].number, &states[k]);
     }
@@ -225,7 +227,6 @@ bool run_joined(Kept *kept, size_t count) {
         learn(*kept[k].launch.function, (double)spent[k].load() / (double)threads_of(kept[k].launch));
         if (cudaError_t error = end_of(&made[k])) { break_context(error); break; }
     }
-    return true;
 }
 
 void run_kept() {
@@ -235,12 +236,8 @@ void run_kept() {
         Known &known = j.known[j.kept[k].launch.function];
         known.missed = count > 1 ? 0 : known.missed + 1;
     }
-    if (count > 1 && run_joined(j.kept, count)) {
-        kept_launches.store(0, std::memory_order_release);
-        return;
-    }
-    for (size_t k = 0; k < count && !broken(); ++k)
-        run_numbered(j.kept[k].launch, j.kept[k].arguments.data(), j.kept[k].number, j.kept[k].work);
+    if (count > 1) run_joined(j.kept, count);
+    else if (count) run_numbered(j.kept[0].launch, j.kept[0].arguments.data(), j.kept[0].number, j.kept[0].work);
     kept_launches.store(0, std::memory_order_release);
 }
 
@@ -267,6 +264,7 @@ const Without &without() {
 bool kept(const Launch &launch, void *const *arguments, double work) {
     const ReactantKernel &kernel = *kernel_of(*launch.function);
     if (!kernel.reach || kernel.flags || kernel.version_count || launch.cooperative || recorder || without().joined) return false;
+    if (work_of(launch, work) < least_work) return false;
     Joining &j = joining();
     std::lock_guard lock(j.mutex);
     Known &known = j.known[launch.function];
