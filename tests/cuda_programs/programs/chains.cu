@@ -5,6 +5,7 @@
 #include <vector>
 
 typedef unsigned int Number;
+constexpr int N = 40000, ROOM = 41000, BUFFERS = 6;
 struct Parts { const Number *from; Number *to; int n, between; };
 
 #define EACH const int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return
@@ -56,7 +57,7 @@ __global__ void walked(const Number *x, Number *y, int n) {
     for (int k = 0; k < 3 && i + k * 50 < n; ++k, p += 50) sum += *p;
     y[i] = sum;
 }
-__device__ Number kept[4096];
+__device__ Number kept[ROOM];
 __global__ void into_variable(const Number *x, Number *, int n) { EACH; kept[i] = x[i] + 6; }
 __global__ void out_of_variable(const Number *, Number *y, int n) { EACH; y[i] ^= kept[i]; }
 __global__ void planes(const Number *x, Number *y, int n) {
@@ -67,20 +68,20 @@ __global__ void planes(const Number *x, Number *y, int n) {
 typedef void Kernel(const Number *, Number *, int);
 static Kernel *const kernels[] = {product, fill, neighbours, reversed, moved, gathered, strided, pairs, of_blocks, by_blocks,
                                   within, counted, walked, into_variable, out_of_variable, planes};
-constexpr int KERNELS = sizeof kernels / sizeof *kernels, N = 3000, BUFFERS = 6;
+constexpr int KERNELS = sizeof kernels / sizeof *kernels;
 
 int main(int argc, char **argv) {
     srand(argc > 1 ? atoi(argv[1]) : 1);
     const int chains = argc > 2 ? atoi(argv[2]) : 100;
     Number *buffers[BUFFERS], *whole;
-    std::vector<Number> host(4096);
+    std::vector<Number> host(ROOM);
     cudaStream_t streams[2] = {nullptr, nullptr};
     cudaStreamCreate(&streams[1]);
-    for (int k = 0; k < 3; ++k) cudaMalloc(&buffers[k], 4096 * sizeof(Number));
-    cudaMalloc(&whole, 16384 * sizeof(Number));
-    for (int k = 3; k < BUFFERS; ++k) buffers[k] = whole + (k - 3) * 3500 + k;       // parts of one allocation
-    for (int k = 0; k < 4096; ++k) host[k] = rand();
-    for (Number *buffer : buffers) cudaMemcpy(buffer, host.data(), 3200 * sizeof(Number), cudaMemcpyHostToDevice);
+    for (int k = 0; k < 3; ++k) cudaMalloc(&buffers[k], ROOM * sizeof(Number));
+    cudaMalloc(&whole, 4 * ROOM * sizeof(Number));
+    for (int k = 3; k < BUFFERS; ++k) buffers[k] = whole + (k - 3) * ROOM + k;       // parts of one allocation
+    for (int k = 0; k < ROOM; ++k) host[k] = rand();
+    for (Number *buffer : buffers) cudaMemcpy(buffer, host.data(), (N + 100) * sizeof(Number), cudaMemcpyHostToDevice);
     Number sum = 0;
     for (int chain = 0; chain < chains; ++chain) {
         const int threads = rand() % 3 ? 64 : 256, n = N - rand() % 3 * 7, likely = rand() % KERNELS;
@@ -93,14 +94,14 @@ int main(int argc, char **argv) {
             if (rand() % 16 == 0) of_parts<<<blocks, threads>>>(Parts{from, to, n / 3, n / 3 + rand() % 2 * 40});
             else if (kernels[which] == planes) planes<<<dim3(blocks, 2), threads>>>(from, to, n);
             else kernels[which]<<<blocks, threads, 0, streams[rand() % 8 == 0]>>>(from, to, n);
-            if (rand() % 12 == 0) cudaMemsetAsync(buffers[rand() % BUFFERS], rand() % 256, 4 * (rand() % 3000));
+            if (rand() % 12 == 0) cudaMemsetAsync(buffers[rand() % BUFFERS], rand() % 256, 4 * (rand() % N));
             if (rand() % 12 == 0)
-                cudaMemcpyAsync(buffers[rand() % BUFFERS], buffers[rand() % 3], 4000, cudaMemcpyDeviceToDevice);
+                cudaMemcpyAsync(buffers[rand() % BUFFERS], buffers[rand() % 3], N, cudaMemcpyDeviceToDevice);
         }
         for (int k = 0; k < BUFFERS; ++k) {
-            cudaMemcpy(host.data(), buffers[k], 3100 * sizeof(Number), cudaMemcpyDeviceToHost);
-            for (int i = 0; i < 3100; ++i) sum = sum * 31 + host[i];
-            if (chain % 10 == 9) cudaMemcpy(buffers[k], host.data() + k, 3000 * sizeof(Number), cudaMemcpyHostToDevice);
+            cudaMemcpy(host.data(), buffers[k], (N + 50) * sizeof(Number), cudaMemcpyDeviceToHost);
+            for (int i = 0; i < N + 50; ++i) sum = sum * 31 + host[i];
+            if (chain % 10 == 9) cudaMemcpy(buffers[k], host.data() + k, N * sizeof(Number), cudaMemcpyHostToDevice);
         }
     }
     printf("%u %s\n", sum, cudaGetErrorString(cudaDeviceSynchronize()));

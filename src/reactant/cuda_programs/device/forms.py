@@ -19,6 +19,7 @@ from reactant.support.records import dataclass
 WORD = r"(%\S+|-?\d+)"
 _BINARY = re.compile(rf"= (add|sub|mul|shl|or) ((?:(?:nuw|nsw|disjoint) )*)(i32|i64) {WORD}, {WORD}(?:, !.*)?$")
 _WIDENED = re.compile(r"= (sext|zext)(?: nneg)? i32 (%\S+) to i64$")
+_INVERTED = re.compile(r"= xor i(?:32|64) (%\S+), -1(?:, !.*)?$")
 _PHI = re.compile(r"= phi (\S+) (.*?)(?:, !.*)?$")
 _INCOMING = re.compile(r"\[ ([^,\]]+), %([^\]]+) \]")
 _COMPARED = re.compile(rf"= icmp (?:samesign )?(\w+) (?:i32|i64) {WORD}, {WORD}(?:, !.*)?$")
@@ -111,6 +112,12 @@ class Forms:
                 self.op("add", self.op("add", a.base, a.high), self.least("smax", way, "0")))
 
     def require(self, how: str, a: str, b: str) -> None:
+        """A comparison that has to hold at the launch."""
+        x, y = number(a), number(b)
+        if x is not None and y is not None:
+            if not {"sge": x >= y, "sgt": x > y, "sle": x <= y, "slt": x < y}[how]:
+                self.conditions.add("false")
+            return
         self.conditions.add(self.f.let(f"icmp {how} i64 {a}, {b}"))
 
     # -- what a launch knows
@@ -222,6 +229,10 @@ class Forms:
             return None if inner is None else self.widened(inner, found[1])
         if found := _BINARY.search(line):
             return self._sum(*found.groups())
+        if found := _INVERTED.search(line):                     # -1 - x
+            inner = self.of(found[1], kind)
+            unknown = inner is None or (kind == "i32" and inner.period)
+            return None if inner is None or unknown else self.sum(Form("-1"), self.times(inner, "-1"))
         if (phi := _PHI.search(line)) and phi[1] == kind:
             return self.loop(name, kind, phi[2])
         return None
@@ -246,10 +257,8 @@ class Forms:
         """A form of 32 bits in 64: the launch is asked whether it stays within them. Periods have been asked."""
         first, last = self.ends(form)
         least, most = (-MOST, MOST - 1) if how == "sext" else (0, MOST - 1)
-        for end, test, limit in ((first, "sge", least), (last, "sle", most)):
-            known = number(end)
-            if known is None or not least <= known <= most:
-                self.require(test, end, str(limit))
+        self.require("sge", first, str(least))
+        self.require("sle", last, str(most))
         return form
 
     # -- loops
@@ -291,8 +300,7 @@ class Forms:
         most = self._most(name, step, *back)
         if most is None:
             return periodic if kind != "i32" else None
-        if number(step) is None or int(step) <= 0:
-            self.require("sgt", step, "0")
+        self.require("sgt", step, "0")
         if first.alone:
             way = self.op("sub", most, first.base)
             self.require("sge", way, "0")
