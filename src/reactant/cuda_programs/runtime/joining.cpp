@@ -192,12 +192,33 @@ void run_range(void *context, uint64_t first, uint64_t last) {
     }
 }
 
-void run_by_threads(Run &run, double work) {
+uint64_t spent_in(const Run &run) {
+    uint64_t sum = 0;
+    for (size_t k = 0; k < run.count; ++k) sum += run.spent[k].load();
+    return sum;
+}
+
+void run_by_threads(Run &run, uint64_t begun, double work) {
+    struct Rest { Run &run; uint64_t begun; } rest{run, begun};
+    const uint64_t before = spent_in(run), count = run.made[0].blocks - begun;
     const Woken woken;
-    parallel(run.made[0].blocks, grain_of(work, run.made[0].blocks), run_range, &run);
-    uint64_t busy = 0;
-    for (size_t k = 0; k < run.count; ++k) busy += run.spent[k].load();
-    woken.over(busy);
+    parallel(count, grain_of(work, count), [](void *context, uint64_t first, uint64_t last) {
+        const Rest &rest = *(const Rest *)context;
+        run_range(&rest.run, rest.begun + first, rest.begun + last);
+    }, &rest);
+    woken.over(spent_in(run) - before);
+}
+
+// Blocks that this thread runs, of launches that are not worth waking others: all of them, unless they take longer.
+uint64_t run_alone(Run &run) {
+    const uint64_t blocks = run.made[0].blocks, start = nanoseconds();
+    uint64_t done = 0;
+    while (done < blocks && (done == 0 || (double)(nanoseconds() - start) < 4 * wake_cost)) {
+        const uint64_t to = std::min(blocks, done + std::max<uint64_t>(1, blocks / 8));
+        run_range(&run, done, to);
+        done = to;
+    }
+    return done;
 }
 
 // Nanoseconds that a launch will take on one thread; 0: it is not known yet.
@@ -219,10 +240,11 @@ void run_joined(Kept *kept, size_t count) {
     Run run{kept, count, made, spent, std::max<uint64_t>(1, range_bytes / std::max<uint64_t>(1, bytes))};
     Timed timed(&Report::launches);
     if (Report *report = report_of_time()) report->launches.count += count - 1, report->joined.count += count - 1;
-    if (work < 2 * wake_cost || processors() == 1 || made[0].blocks == 1 || inside_parallel())
-        run_range(&run, 0, made[0].blocks);
-    else
-        run_by_threads(run, work);
+    const uint64_t blocks = made[0].blocks;
+    uint64_t done = 0;
+    if (processors() == 1 || inside_parallel()) run_range(&run, 0, done = blocks);
+    else if (work < 2 * wake_cost) done = run_alone(run);
+    if (done < blocks) run_by_threads(run, done, std::max(work, 4 * wake_cost));
     for (size_t k = 0; k < count; ++k) {
         learn(*kept[k].launch.function, (double)spent[k].load() / (double)threads_of(kept[k].launch));
         if (cudaError_t error = end_of(&made[k])) { break_context(error); break; }
