@@ -240,9 +240,11 @@ class Wide(Lanes):
         return not self.mask and self.in_shared(pointer)
 
     def _blended_store(self, kind: str, at: str, align: str, mask: str, given: str) -> None:
-        """A masked store where nobody else sees what is written back: several times as fast on some processors."""
+        """A masked store where nobody else sees what is written back: several times as fast on some processors. The
+        freeze keeps LLVM from making a masked store of it."""
         wide = self.of(kind)
         old = self.f.let(f"load {wide}, ptr {at}, align {align}")
+        old = self.f.let(f"freeze {wide} {old}")
         made = self.f.let(f"select <{self.size} x i1> {mask}, {wide} {given}, {wide} {old}")
         self.f.line(f"store {wide} {made}, ptr {at}, align {align}")
 
