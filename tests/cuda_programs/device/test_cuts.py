@@ -11,7 +11,8 @@ def test_values_are_kept_or_computed_anew():
 
 
 def test_conditions_behind_a_barrier_are_computed_again_of_what_is_there():
-    text = LOOP.replace("  call void @reactant.barrier.block()\n  store float %v, ptr %p\n", """  %ask = icmp ult i32 %t, %j
+    old = "  call void @reactant.barrier.block()\n  store float %v, ptr %p\n"
+    text = LOOP.replace(old, """  %ask = icmp ult i32 %t, %j
   br i1 %ask, label %first, label %meet
 first:
   store float 0.0, ptr %p
