@@ -71,10 +71,21 @@ def test_indices_that_were_not_kept_over_a_barrier_are_not_asked():
 
 
 def test_groups_that_split_go_one_by_one_where_every_access_is_at_a_place_of_its_own():
-    body = "  %m = mul i32 %t, %t\n  %j = sext i32 %m to i64\n  %a = getelementptr float, ptr %x, i64 %j\n" \
-           "  %b = getelementptr float, ptr %y, i64 %j\n  %c = icmp slt i32 %t, %n\n" \
-           "  br i1 %c, label %in, label %out\nin:\n  %v = load float, ptr %a, align 4\n" \
-           "  %w = load float, ptr %b, align 4\n  %u = fadd float %v, %w\n  store float %u, ptr %a, align 4\n  br label %out\nout:\n  ret void\n"
+    body = """  %m = mul i32 %t, %t
+  %j = sext i32 %m to i64
+  %a = getelementptr float, ptr %x, i64 %j
+  %b = getelementptr float, ptr %y, i64 %j
+  %c = icmp slt i32 %t, %n
+  br i1 %c, label %in, label %out
+in:
+  %v = load float, ptr %a, align 4
+  %w = load float, ptr %b, align 4
+  %u = fadd float %v, %w
+  store float %u, ptr %a, align 4
+  br label %out
+out:
+  ret void
+"""
     text = group(body)
     assert "@llvm.cttz.i8(" in text and "%nowhere" not in text
     rows = group(body.replace("ptr %x, i64 %j", "ptr %x, i64 %i").replace("ptr %y, i64 %j", "ptr %y, i64 %i"))
