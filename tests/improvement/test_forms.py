@@ -35,7 +35,8 @@ def test_a_form_that_is_right_near_zero_alone_is_guarded():
 def test_a_guard_of_one_leaf_is_enough():
     root = parsed("x * (sqrt(1 + y) - 1)", "xy")
     ranges = of_leaves((0.1, 1e-8), (1.0, 1e-4))
-    found = forms.Anywhere(root, F64, [SEEN * 10, SEEN]).where(whole(parsed("x * (y / (sqrt(1 + y) + 1))", "xy")), (), ranges)
+    test = forms.Anywhere(root, F64, [SEEN * 10, SEEN])
+    found = test.where(whole(parsed("x * (y / (sqrt(1 + y) + 1))", "xy")), (), ranges)
     assert [each.of for each in found] == [leaf(1)]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from reactant.precision.improvement import truth
 from reactant.precision.improvement.candidates import Candidate, candidates, measured
 from reactant.precision.improvement.expressions import Array, Expression, leaves, operations
-from reactant.precision.improvement.fits import specialised
+from reactant.precision.improvement.fits import of_a_quotient, specialised
 from reactant.precision.improvement.guards import Guard, holding, of_leaves, price, together
 from reactant.precision.improvement.recipe import LIMBS, Form
 from reactant.precision.improvement.recording import Profile
@@ -106,11 +106,12 @@ def _on_ranges(forms: Sequence[Candidate], given: Sequence[Array], profile: Prof
     for each in _front(forms):
         for name in ("float64", "float32") if dtype == np.float64 else (dtype.name,):
             for digits in (DIGITS[name], REDUCED):
-                made = specialised(each.expression, given, profile.low, profile.high, np.dtype(name), digits)
-                if made is not None and digits <= DIGITS[name]:
-                    pieces, own = whole(made[0]), made[1]
-                    where = test.where(pieces, own, ranges) if name == dtype.name else together([*own, *ranges])
-                    yield Form(pieces, name, where)
+                for find in (specialised, of_a_quotient) if each is forms[0] else (specialised,):
+                    made = find(each.expression, given, profile.low, profile.high, np.dtype(name), digits)
+                    if made is not None and digits <= DIGITS[name]:
+                        pieces, own = whole(made[0]), made[1]
+                        where = test.where(pieces, own, ranges) if name == dtype.name else together([*own, *ranges])
+                        yield Form(pieces, name, where)
 
 
 def _thinned(samples: Sequence[Array]) -> list[Array]:
@@ -180,8 +181,8 @@ class Anywhere:
         return np.where(np.isfinite(real), lost <= errors + SAME + np.minimum(errors / 2, 2 * SAME), same)
 
     def where(self, pieces: Piecewise, own: Guards, ranges: Guards) -> Guards:
-        """The cheapest guards, beside those of a form's own, with which it is as right as the expression on the samples;
-        else those of where it was measured."""
+        """The cheapest guards, beside those of a form's own, with which it is as right as the expression on the
+        samples; else those of where it was measured."""
         right = self._as_right(pieces.in_floats(self.given, self.dtype))
         most = float(np.finfo(self.dtype).max)
         finite = tuple(Guard(each.of, -most, most) for each in ranges)
@@ -211,8 +212,8 @@ def anywhere(count: int, dtype: np.dtype) -> list[Array]:
 
 
 def _worthwhile(options: list[Option], most: float) -> list[Option]:
-    """The first, and those that are more accurate than all that cost less, or cost clearly less; with more bits of error
-    than the first has at most so many."""
+    """The first, and those that are more accurate than all that cost less, or cost clearly less. most: bits of error of
+    those that have more than the first."""
     first, *others = options
     kept: list[Option] = []
     useful = [each for each in others if each.bits <= max(first.bits, most)]

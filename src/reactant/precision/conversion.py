@@ -25,6 +25,7 @@ from reactant.precision.left_alone import is_left
 from reactant.precision.ranges import NUMBER, WHOLE, Place, Watch
 from reactant.precision.values import Value, WideComplex, flat
 from reactant.precision.wide import Wide
+from reactant.rewrite.report import Became
 
 Complexes = {np.dtype(np.float64): np.dtype(np.complex128), np.dtype(np.float32): np.dtype(np.complex64)}
 
@@ -65,6 +66,7 @@ class Conversion:
         self.values: dict[ir.Value, Value] = {}
         self._depth: dict[ir.Value, int] = {}
         self._left_values: dict[ir.Value, ir.Value] = {}
+        self.became = Became(self.source.name, str(format_))
         self.watch: Watch | None = None
         """What looks for results that leave the range."""
         self._flags: int | None = None
@@ -88,6 +90,11 @@ class Conversion:
         modules.run_passes(self.module, "func.func(cse)")
 
     # ---- types -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether limbs have too few digits for functions, which then are computed in the source format."""
+        return error_free.digits(self.limb) < error_free.LEAST_DIGITS
 
     def concerns_type(self, type_: ir.Type) -> bool:
         """Whether values of a type become limbs."""
@@ -152,6 +159,9 @@ class Conversion:
             returned = self.block(before)
             with old.location:
                 given_back = [self.join(v) for v in returned] if public else flat(returned)
+                if public:
+                    self.became.arguments += sum(map(self.concerns_type, inputs))
+                    self.became.results += sum(not isinstance(value, ir.Value) for value in returned)
                 if public and self.watch is not None:
                     given_back = self._with_flags(self.watch, returned, given_back)
                     kind = ir.FunctionType.get(inputs, [value.type for value in given_back])
@@ -262,7 +272,8 @@ class Conversion:
         mapping = {old: self._left_values[old] if old in self._left_values else self.join(self.values[old])
                    for old in self._used(op) if old in self.values}
         modules.clone_with(op, mapping)
-        name = op.name.split(".")[1]
+        name, place = op.name.split(".")[1], file_and_line(op.location)
+        self.became.left[name, f"{place[0]}:{place[1]}" if place else ""] += 1
         for result in op.results:
             self._left_values[result] = mapping[result]
             self.values[result] = self.split(mapping[result], name)
@@ -307,7 +318,7 @@ class _Elementwise(Conversion):
 
     def __init__(self, outer: Conversion, shape: tuple[int, ...]):
         super().__init__(outer.module, outer.format, outer.options)
-        self.values, self.shape, self.watch = outer.values, shape, outer.watch
+        self.values, self.shape, self.watch, self.became = outer.values, shape, outer.watch, outer.became
 
     def operation(self, op: ir.Operation) -> None:
         """Constants spread over the shape; the rest as it is, where it is elementwise."""

@@ -79,6 +79,25 @@ class Leaving:
 
 
 @dataclass
+class Became:
+    """What has become of the floats of one format, limbs. arguments, results: how many are split and joined. left: the
+    operations that keep the format, by name and line."""
+    source: str
+    limbs: str
+    arguments: int = 0
+    results: int = 0
+    left: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name}{f' x{count}' if count > 1 else ''} ({place or 'no source line'})"
+                         for (name, place), count in self.left.items())
+        ends = [f"{count} {name}{'s' if count != 1 else ''}" for count, name in (
+            (self.arguments, "argument"), (self.results, "result"))]
+        return f"{self.source} became {self.limbs}, but for {' and '.join(ends)}" + (
+            f"; what keeps its format: {said}" if said else "")
+
+
+@dataclass
 class Report:
     """The record of one or several passes over a module."""
     fired: dict[str, Firing] = field(default_factory=dict)
@@ -95,6 +114,8 @@ class Report:
     """The rules that fire nowhere in it, where known: then it has no dead op and no two equal ones."""
     leaving: Leaving | None = field(default=None, repr=False)
     """Where somebody wants to know it: which results may leave the range of limbs."""
+    became: list[Became] = field(default_factory=list)
+    """What has become of which floats."""
     limit: int | None = None
     """Stop after so many rewrites; `last` is then what the last one was."""
     last: Rewrite | None = None

@@ -21,6 +21,7 @@ from reactant.cuda_programs.device import (
     library,
     mathematics,
     narrow,
+    reach,
     rows,
     shapes,
     tables,
@@ -51,6 +52,7 @@ from reactant.native import engine
 from reactant.support.records import dataclass
 
 Written = TypeVar("Written", bound=Vectors)
+_CONSTANTS = re.compile(r'^@("[^"]*"|[-\w$.]+) = [^\n]*?\bconstant ', re.MULTILINE)
 _DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
 
 
@@ -106,6 +108,8 @@ class Arranger:
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
         self.made: list[str] = []
+        self.reach = ("", 0)
+        self.constants = frozenset(m.strip('"') for m in _CONSTANTS.findall(module.rest))
         self.current = False
         self.notes: list[str] = []
         numbers = [int(n) for n in re.findall(r"^!(\d+) = ", module.rest, re.MULTILINE)]
@@ -155,6 +159,8 @@ class Arranger:
             text, rows = coarse_kernels.coarsened(text, self.version.factors, self.source.shared, self.layout)
         self.rows_of_warps = rows
         made = kernel(text)
+        if self.version is OWN and not self.checks:
+            self.reached(made)
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
         next(iter(made.function.blocks.values()))[:0] = hoisted
@@ -183,6 +189,11 @@ class Arranger:
             self.made.append(blocks.independent(wide, body, shared.setup, "", None))
         self.entry(made, shared)
         return None
+
+    def reached(self, made: Kernel) -> None:
+        """Write what says which memory the blocks of a kernel access, if it can be said."""
+        text, self.reach = reach.reach_function(made, self.source, self.layout, self.constants)
+        self.made.append(text)
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
@@ -240,7 +251,7 @@ class Arranger:
             return
         self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
                                          max_threads=self.source.limits.get(made.name, 0),
-                                         static_shared=shared.bytes))
+                                         static_shared=shared.bytes, reach=self.reach))
 
     def types(self, cut: cuts.Pieces) -> dict[str, str]:
         """The types of kept values."""

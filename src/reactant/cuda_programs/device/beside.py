@@ -23,6 +23,8 @@ from reactant.kernels.llvm_ir.signatures import split_arguments
 
 MOST_BYTES = 128 << 10
 """Memory of all blocks that are under way: a part of a second-level cache."""
+LARGE = 16 << 10
+"""Memory of one block that fills a first-level cache as it is."""
 LONG = 128
 """Threads of a row of one block that go far enough along memory."""
 _ACCESS = re.compile(r"(?:= load|^store) .*, ptr (%[^ ,]+)")
@@ -43,7 +45,8 @@ def at_a_time(group: Vectors, border: Vectors, memory: Memory, shape: Shape | No
             return 1
     if not _adjoin(group, shape[0]):
         return 1
-    return max(1, min(BESIDE // shape[0], MOST_BYTES // max(memory_of_block(memory, shape), 1)))
+    bytes_ = memory_of_block(memory, shape)
+    return max(1, min(BESIDE // shape[0], MOST_BYTES // max(bytes_, 1))) if bytes_ <= LARGE else 1
 
 
 def memory_of_block(memory: Memory, shape: Shape) -> int:

@@ -13,8 +13,9 @@ from reactant.cuda_programs.device.writer import Writer
 PREFIX = "reactant_blocks__"
 BESIDE = 1024
 """Threads of a row that are run before the next row of the same blocks is."""
-GRID, BLOCK, DYNAMIC = 8, 20, 32
-"""Where ReactantLaunch (runtime/reactant_launch.h) has the extents and the bytes of dynamic shared memory."""
+GRID, BLOCK, DYNAMIC, COUNT = 8, 20, 32, 40
+"""Where ReactantLaunch (runtime/reactant_launch.h) has the extents, the bytes of dynamic shared memory, and how many
+blocks there are."""
 
 
 def arguments_of(f: Writer, parameters: Iterable[Parameter]) -> None:

@@ -42,8 +42,8 @@ class Kept(Values):
         anew = {*self.cut.anew}
         loaded = {name for name, line in self.spread.lines.items() if opcode_of(line) == "load" and name not in anew}
         answers = {c.meeting.result for c in self.cut.cuts if c.meeting and c.meeting.result and c not in self.entered}
-        threads = {"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, BASE}
-        differ = self.spread.differing({*threads, *loaded, *answers, *registers})[0]
+        sources = {"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, BASE, *loaded, *answers, *registers}
+        differ = self.spread.differing(sources, of_block=True)[0]
         if any(self.spread.meets(label) and self.spread.condition(label) in differ for label in self.spread.branches):
             return False, []
         return True, [n for n in self.cut.kept if n not in differ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 from reactant.cuda_programs.device import blocks, library
 from reactant.cuda_programs.device.blocks import arguments_of, launch_of, place_of_block, row_of_blocks
+from reactant.cuda_programs.device.fields import LARGEST
 from reactant.cuda_programs.device.kept import APART
 from reactant.cuda_programs.device.kernel import group_registers, register_arguments
 from reactant.cuda_programs.device.narrow import within
@@ -17,7 +18,6 @@ from reactant.cuda_programs.device.steps import EXCHANGE, FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
 from reactant.cuda_programs.device.vectors import Vectors
-from reactant.cuda_programs.device.wide import LARGEST
 from reactant.cuda_programs.device.writer import Writer
 
 MOST_OWN = 1 << 16

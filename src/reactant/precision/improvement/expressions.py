@@ -133,8 +133,16 @@ def operations(root: Expression) -> Iterator[Expression]:
 
 def cost(root: Expression, dtype: np.dtype) -> float:
     """Estimated nanoseconds per element."""
+    return sum(operation_cost(each, dtype) for each in operations(root))
+
+
+def operation_cost(node: Expression, dtype: np.dtype) -> float:
+    """Of the last operation alone. Powers of halves are products and roots in the end, whatever a form says."""
     narrow = dtype.itemsize <= 4
-    return sum(OPERATIONS[each.name].cost[narrow] for each in operations(root))
+    if node.name == "power" and node.operands[1].name == "number" and \
+            abs(exponent := node.operands[1].value) <= 4 and exponent.denominator <= 2:
+        return OPERATIONS["sqrt"].cost[narrow] + OPERATIONS["divide"].cost[narrow] + OPERATIONS["multiply"].cost[narrow]
+    return OPERATIONS[node.name].cost[narrow]
 
 
 # ---- floats --------------------------------------------------------------------------------------------------------
@@ -219,9 +227,8 @@ def shown(root: Expression, names: Sequence[str]) -> str:
         elif node.name in _SIGNS:
             sign, binding = _SIGNS[node.name]
             left, right = node.operands
-            stronger = binding if node.name in ("add", "multiply") else binding + 1
             first = within(left, binding + (node.name == "power"))
-            found[node] = f"{first} {sign} {within(right, stronger)}", binding
+            found[node] = f"{first} {sign} {within(right, binding + 1)}", binding
         elif node.name == "negate":
             found[node] = f"-{within(node.operands[0], 3)}", 1
         else:

@@ -35,7 +35,7 @@ from reactant.precision.improvement.series import horner, leading_power, times_p
 
 NODES, DIGITS = 40, 500
 """Points that functions are looked at, and binary digits of their values."""
-MOST_TERMS = 21
+MOST_TERMS, MOST_DEGREE, LARGEST = 21, 4, 1e30
 LEAST_COST, SAVING = 0.8, 0.7
 """Nanoseconds of a function below which no polynomial is looked for, and the part of its cost that one may have."""
 WIDER, MOST_CORNERS = 1.3, 6
@@ -75,6 +75,54 @@ def specialised(root: Expression, given: Sequence[Array], low: Sequence[float], 
 
     found = of(root)
     return (found, together(guards)) if guards else None
+
+
+def of_a_quotient(root: Expression, given: Sequence[Array], low: Sequence[float], high: Sequence[float],
+                  dtype: np.dtype, digits: int) -> tuple[Expression, tuple[Guard, ...]] | None:
+    """A homogeneous function of two leaves as a power of the first, which is positive, times a polynomial in how large
+    the other one is beside it: f(x, y) = x**n f(1, y / x). None where it is no such function."""
+    used = leaves(root)
+    if len(used) != 2 or cost(root, dtype) < LEAST_COST:
+        return None
+    for first, second in (used, used[::-1]):
+        if not 0 < low[first] <= high[first] < np.inf:
+            continue
+        power = _degree(root, leaf(first), leaf(second))
+        if power is None:
+            return None
+        ends = [each / low[first] for each in (low[second], high[second])]
+        function = replaced(root, {leaf(first): number(1), leaf(second): leaf(0)})
+        fit = _polynomial(function, min(0.0, *ends), max(0.0, *ends), True, dtype, digits)
+        if fit is not None:
+            x, y = leaf(first), leaf(second)
+            found = times_power(replaced(fit.polynomial, {leaf(0): made("divide", y, x)}), x, power)
+            bound = max(map(abs, (low[second], high[second])))
+            even = fit.low == -fit.high
+            return found, (Guard(x, low[first], np.inf),
+                           Guard(y, -bound if even else low[second], bound if even else high[second]))
+    return None
+
+
+def _degree(root: Expression, x: Expression, y: Expression) -> int | None:
+    """The n of f(t x, t y) = t**n f(x, y); None where there is none."""
+    mp, order = mpmath().mp, nodes(root)
+
+    def at(a: Any, b: Any) -> Any:
+        given = [mp.zero] * (1 + max(x.value, y.value))
+        given[x.value], given[y.value] = a, b
+        return truth.of_numbers(order, given)
+
+    with mp.workprec(DIGITS):
+        found: set[int] = set()
+        for a, b in ((3, mp.mpf(1) / 7), (mp.mpf(5) / 3, mp.mpf(1) / 11)):
+            before, after = at(a, b), at(2 * a, 2 * b)
+            if before is None or after is None or before == 0 or after == 0:
+                return None
+            slope = mp.log(abs(after / before), 2)
+            found.add(int(mp.nint(slope)))
+            if abs(slope - mp.nint(slope)) > mp.mpf(2)**-200:
+                return None
+    return found.pop() if len(found) == 1 and max(map(abs, found)) <= MOST_DEGREE else None
 
 
 def _samples(root: Expression, given: Sequence[Array], low: Sequence[float], high: Sequence[float],
@@ -119,6 +167,8 @@ def _pivots(root: Expression) -> Iterator[Expression]:
 def _polynomial(root: Expression, low: float, high: float, exact: bool, dtype: np.dtype, digits: int) -> Fit | None:
     """Of a function of leaf 0 that is seen from low to high, in all places or (not `exact`) in some."""
     mp, order = mpmath().mp, nodes(root)
+    if max(abs(low), abs(high)) > LARGEST:
+        return None
 
     def value(x: Any) -> Any:
         found = truth.of_numbers(order, [x])
@@ -127,7 +177,7 @@ def _polynomial(root: Expression, low: float, high: float, exact: bool, dtype: n
     with mp.workprec(DIGITS):
         for centre, bounds in _centres(value, low, high, exact):
             found = _series(value, centre, *bounds, digits)
-            if found is not None:
+            if found is not None and all(abs(each) < LARGEST for each in found[1]):
                 power, coefficients, squared, (least, most) = found
                 x = leaf(0) if centre == 0 else made("subtract", leaf(0), number(centre))
                 rounded = [_rounded(each, dtype) for each in coefficients]

@@ -15,7 +15,7 @@ COMPARISON = 0.05
 
 
 class Guard(NamedTuple):
-    """The values of an expression of the leaves are from low to high; never so for NaN."""
+    """The values of an expression of the leaves are from low, a finite number, to high; never so for NaN."""
 
     of: Expression
     low: float
@@ -26,6 +26,8 @@ class Guard(NamedTuple):
         text = shown(self.of, names)
         if self.low == -self.high:
             return f"abs({text}) <= {self.high:.3g}"
+        if self.high == np.inf:
+            return f"{text} >= {self.low:.3g}"
         return f"{self.low:.3g} <= {text} <= {self.high:.3g}"
 
 
@@ -54,7 +56,8 @@ def holding(guards: Sequence[Guard], given: Sequence[Array], dtype: np.dtype) ->
 
 def price(guards: Sequence[Guard], dtype: np.dtype) -> float:
     """Estimated nanoseconds per element of testing them."""
-    return sum(cost(each.of, dtype) + COMPARISON * (1 if each.low == -each.high else 2) for each in guards)
+    return sum(cost(each.of, dtype) + COMPARISON * (1 if each.low == -each.high or each.high == np.inf else 2)
+               for each in guards)
 
 
 def tested(guards: Sequence[Guard], given: Sequence[ir.Value], dtype: np.dtype) -> ir.Value:
@@ -64,7 +67,7 @@ def tested(guards: Sequence[Guard], given: Sequence[ir.Value], dtype: np.dtype) 
     for each in guards:
         value = emitted(each.of, given, dtype, known)
         for bound, direction in ((each.low, "GE"), (each.high, "LE")):
-            if each.low == -each.high and direction == "GE":
+            if bound == np.inf or each.low == -each.high and direction == "GE":
                 continue
             compared = ops.abs(value) if each.low == -each.high else value
             holds = ops.compare(compared, ops.splat(dtype.type(bound), value), direction)

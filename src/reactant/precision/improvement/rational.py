@@ -32,7 +32,7 @@ def forms(root: Expression) -> Iterator[Expression]:
         top, bottom = _quotients(root, atoms)[root]
     except (TooLarge, ZeroDivisionError):
         return
-    if not top or len(top) == 1 and len(bottom) == 1:
+    if not top or all(each.name == "number" or each in atoms for each in root.operands):
         return
     top, common_top = _reduced(top)
     bottom, common_bottom = _reduced(bottom)

@@ -5,7 +5,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import modules, ops
+from reactant.ir import ops
 from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_and_dtype
 from reactant.precision import entries, rounding
@@ -84,11 +84,8 @@ def _converted(c: Conversion, dtype: np.dtype, x: Value) -> Value:
 
 
 @declare("bitcast_convert")
-def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
+def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> None:
     """Numbers from bits and bits of numbers are those of the source format: they are asked for as such."""
-    mapping = {op.operands[0]: c.join(x)}
-    modules.clone_with(op, mapping)
-    return c.split(mapping[op.results[0]], "bitcast_convert")
 
 
 @declare("reduce_precision")
