@@ -20,7 +20,8 @@ namespace {
 constexpr size_t most_kept = 16, most_known = 4;
 constexpr unsigned most_missed = 16, try_again = 64;
 constexpr double least_work = 4000;             // nanoseconds: to keep less takes longer than what it saves
-constexpr uint64_t range_bytes = 128 << 10;     // that all of them access before the next range: a part of a cache
+constexpr double least_turn = 8000;             // of a range, in each of them
+constexpr uint64_t range_bytes = 256 << 10;     // that all of them access before the next range: a part of a cache
 
 struct Region { uintptr_t base, end; };
 
@@ -244,7 +245,7 @@ void run_joined(Kept *kept, size_t count) {
         made[k] = described(kept[k].launch, kept[k].number, &states[k]);
     }
     const uint64_t fitting = range_bytes / std::max<uint64_t>(1, bytes_of_block(kept, count));
-    const double worth = std::min((double)count * least_work / work, 1.0) * (double)made[0].blocks;
+    const double worth = std::min((double)count * least_turn / work, 1.0) * (double)made[0].blocks;
     Run run{kept, count, made, spent, std::max<uint64_t>({1, fitting, (uint64_t)worth})};
     Timed timed(&Report::launches);
     if (Report *report = report_of_time()) report->launches.count += count - 1, report->joined.count += count - 1;
