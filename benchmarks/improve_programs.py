@@ -79,6 +79,11 @@ def interferometer(arm, shift):
     return np.sqrt(arm * arm + shift * shift) - arm
 
 
+def energy(strain):
+    """A part of a hyperelastic energy by strain."""
+    return -0.5 * np.log(1 - strain)
+
+
 RANDOM = np.random.default_rng(0)
 N = 20000
 
@@ -103,5 +108,6 @@ PROGRAMS = {
     "phonons": (phonons, lambda: [_wide(1e-6, 1.0), _even(1, 2)]),
     "loans": (loans, lambda: [_even(1e3, 1e5), _wide(1e-7, 1e-3), np.floor(_even(12, 360))]),
     "interferometer": (interferometer, lambda: [_even(1e3, 5e3), _wide(1e-4, 1e-1)]),
+    "energy": (energy, lambda: [_wide(1e-4, 0.2)]),
 }
 """By names: a function, and what makes its arguments."""

@@ -2,12 +2,15 @@
 import numpy as np
 
 from reactant.improvement import forms
+from reactant.precision.improvement.expressions import leaf
+from reactant.precision.improvement.guards import of_leaves
 from reactant.precision.improvement.identities import parsed
 from reactant.precision.improvement.recording import Profile
 from reactant.precision.improvement.regimes import whole
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
-RANGES = ((1e-12, 1e-2),)
+SEEN = np.geomspace(1e-12, 1e-2, 50)
+RANGES = of_leaves([1e-12], [1e-2])
 
 
 def test_samples_anywhere_are_all_kinds_of_floats():
@@ -21,12 +24,20 @@ def test_samples_anywhere_are_all_kinds_of_floats():
 
 def test_a_form_that_loses_nothing_needs_no_guard():
     root = parsed("log(1 - x)", "x")
-    assert forms._guard(root, whole(parsed("log1p(-x)", "x")), F64, RANGES) is None
+    assert forms.Anywhere(root, F64, [SEEN]).where(whole(parsed("log1p(-x)", "x")), (), RANGES) == ()
 
 
 def test_a_form_that_is_right_near_zero_alone_is_guarded():
     root = parsed("log(1 - x)", "x")
-    assert forms._guard(root, whole(parsed("-x - x * x / 2", "x")), F64, RANGES) == RANGES
+    assert forms.Anywhere(root, F64, [SEEN]).where(whole(parsed("-x - x * x / 2", "x")), (), RANGES) == RANGES
+
+
+def test_a_guard_of_one_leaf_is_enough():
+    root = parsed("x * (sqrt(1 + y) - 1)", "xy")
+    ranges = of_leaves((0.1, 1e-8), (1.0, 1e-4))
+    test = forms.Anywhere(root, F64, [SEEN * 10, SEEN])
+    found = test.where(whole(parsed("x * (y / (sqrt(1 + y) + 1))", "xy")), (), ranges)
+    assert [each.of for each in found] == [leaf(1)]
 
 
 def test_options_begin_with_the_expression_as_it_is():

@@ -23,7 +23,7 @@ class Version:
         name: "original", or what was looked for.
         bits: right bits of the results, on average over their elements.
         worst: right bits of the worst element.
-        seconds: of a call, the median, measured in turns with the other versions.
+        seconds: of a call, the least, measured in turns with the other versions.
         changed: how many expressions have another form.
         function: the compiled function.
 
@@ -129,10 +129,8 @@ class Improvement:
         kind = "" if form.precision == found.dtype.name else f" in {form.precision}"
         lines = [f"  {where}", f"    {shown(found.expression, names)}", f"    -> {form.pieces.shown(names)}{kind}",
                  f"    bits of error {found.options[0].bits:.1f} -> {after:.1f}"]
-        if form.ranges is not None:
-            told = ", ".join(f"{low:.3g} <= {name} <= {high:.3g}"
-                             for name, (low, high) in zip(names, form.ranges, strict=True))
-            lines.append(f"    where {told}; elsewhere as it was")
+        if form.where:
+            lines.append(f"    where {', '.join(each.shown(names) for each in form.where)}; elsewhere as it was")
         return lines
 
     def plot(self, path: str | Path) -> None:

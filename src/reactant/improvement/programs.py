@@ -27,7 +27,7 @@ Array: TypeAlias = np.ndarray
 DIGITS = {"float32": 24, "float64": 53}
 ELEMENTS = 256
 """Of a result that are compared with real numbers, where those are computed one by one."""
-ROUNDS, LEAST_SECONDS = 9, 2e-3
+ROUNDS, LEAST_SECONDS = 15, 2e-3
 """Of a measurement of time: how often each program's turn comes, and how long it then runs."""
 
 
@@ -208,7 +208,7 @@ def right_bits(results: Sequence[Array], real: Sequence[Array]) -> tuple[float, 
 # ---- time ----------------------------------------------------------------------------------------------------------
 
 def seconds(compiled: Sequence[Callable[..., Any]], args: tuple, kwargs: dict[str, Any]) -> list[float]:
-    """The median time of a call of each, in turns, so that what else the machine does meets all of them."""
+    """The least time of a call of each, in turns, so that what else the machine does meets all of them."""
     given = [copy.deepcopy((args, kwargs)) for _ in compiled]
     counts = []
     for each, (positional, named) in zip(compiled, given, strict=True):
@@ -224,4 +224,4 @@ def seconds(compiled: Sequence[Callable[..., Any]], args: tuple, kwargs: dict[st
             for _ in range(counts[k]):
                 each(*positional, **named)
             taken[k].append((time.perf_counter() - start) / counts[k])
-    return [float(np.median(each)) for each in taken]
+    return [min(each) for each in taken]

@@ -16,8 +16,10 @@ from reactant.precision.improvement.recording import Profile, merged
 OBJECTIVES = ("accuracy", "speed", "both")
 PERTURBED, WIDTH = 2, 0.1
 """Runs with other inputs, unless `samples` says how many, and by which part floats in them are larger or smaller."""
-MOST_NARROWED = 6
-"""Versions with one expression more in a narrower format each."""
+MOST_NARROWED, MOST_VERSIONS = 6, 16
+"""Versions with one expression more in a narrower format each, and all."""
+PRICES = (0.02, 0.1, 0.5)
+"""Nanoseconds per element that a bit may cost."""
 
 
 def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both",
@@ -26,12 +28,13 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
 
     The program runs on the given arguments while the ranges of its values, and samples of them, are recorded. For each
     elementwise expression of floats, also inside of loops and branches, other forms are searched: equal ones in real
-    numbers, by an equality graph and series; formats of more or fewer digits. Errors are measured against numbers of
-    as many digits as it takes. Whole programs of these are compiled, and measured in turns.
+    numbers, by an equality graph, exact quotients of polynomials and series; polynomials on the ranges that were seen;
+    formats of more or fewer digits. Errors are measured against numbers of as many digits as it takes. Whole programs
+    of these are compiled, and measured in turns.
 
     A form is used where it was measured: where a value is outside of the ranges that were seen, or NaN, the compiled
-    function computes the expression as it was written. Only forms that lost nothing on samples of all floats of the
-    format, infinities and NaN among them, are used without this guard.
+    function computes the expression as it was written. Only forms that are as right as it is on samples of all floats
+    of the format, infinities and NaN among them, are used without this guard (they may lose a bit more).
 
     Args:
         function: a NumPy or JAX function, or a `reactant.jit` of one.
@@ -122,14 +125,17 @@ def _versions(program: programs.Program, found: Sequence[Found], objective: str,
             found, lambda option, first: (_is_wider(option), round(4 * option.bits), option.cost))
         recipes["accurate, as fast"] = _chosen(
             found, lambda option, first: (option.cost > 1.02 * first.cost, round(4 * option.bits), option.cost))
+        for price in PRICES:
+            recipes[f"bits for {price:g} ns each"] = _chosen(found, _at(price))
     if objective != "accuracy":
         recipes["faster, as accurate"] = _chosen(
             found, lambda option, first: (option.bits > first.bits + 0.25, option.cost, option.bits))
         recipes |= _narrowed(found)
+    recipes |= _alone(found, objective)
     compiled: list[tuple[str, Any, Recipe]] = []
     seen: set[frozenset] = set()
     for name, forms in recipes.items():
-        if frozenset(forms.items()) not in seen:
+        if frozenset(forms.items()) not in seen and len(compiled) < MOST_VERSIONS:
             seen.add(frozenset(forms.items()))
             recipe = Recipe(forms)
             compiled.append((name, program.compiled(recipe if forms else None), recipe))
@@ -138,6 +144,11 @@ def _versions(program: programs.Program, found: Sequence[Found], objective: str,
     bits = [programs.right_bits(each, results[0] if real is None else real) for each in results]
     return [Version(name, mean, worst, taken, len(recipe.forms), each, recipe)
             for (name, each, recipe), (mean, worst), taken in zip(compiled, bits, times, strict=True)]
+
+
+def _at(price: float) -> Callable[[Option, Option], float]:
+    """Costs, with so much for a bit of error."""
+    return lambda option, first: option.cost + price * option.bits
 
 
 def _is_wider(option: Option) -> bool:
@@ -152,6 +163,18 @@ def _chosen(found: Sequence[Found], price: Callable[[Option, Option], Any]) -> d
         if option.form is not None:
             forms[each.key] = option.form
     return forms
+
+
+def _alone(found: Sequence[Found], objective: str) -> dict[str, dict]:
+    """Each form of the expression that costs most, beside the accurate ones of the others: costs are estimates."""
+    heaviest = max(found, key=lambda each: each.weight * each.options[0].cost)
+    first = heaviest.options[0]
+    others = _chosen([each for each in found if each is not heaviest],
+                     lambda option, first: (option.cost > 1.02 * first.cost, round(4 * option.bits), option.cost))
+    wanted = [each for each in heaviest.options[1:] if not _is_wider(each)
+              and (each.bits < first.bits or objective != "accuracy")
+              and (each.cost < first.cost or objective != "speed")]
+    return {f"form {k}": {**others, heaviest.key: each.form} for k, each in enumerate(wanted, 1)}
 
 
 def _narrowed(found: Sequence[Found]) -> dict[str, dict]:

@@ -4,12 +4,15 @@ import pytest
 
 import reactant
 from reactant.precision.improvement.expressions import leaf, made, number
+from reactant.precision.improvement.guards import of_leaves
 from reactant.precision.improvement.identities import parsed
 from reactant.precision.improvement.recipe import Form, Recipe
 from reactant.precision.improvement.regimes import Piecewise, whole
 
+UNIT = of_leaves([0.0], [1.0])
 
-@pytest.mark.parametrize("ranges", [None, ((0.0, 1.0),)])
+
+@pytest.mark.parametrize("ranges", [(), UNIT])
 @pytest.mark.parametrize("precision", ["float64", "float32", "float64x2"])
 def test_forms_where_they_belong(ranges, precision):
     def f(x):
@@ -32,7 +35,7 @@ def test_forms_where_they_belong(ranges, precision):
 def test_outside_of_the_ranges_nothing_changes():
     expression = parsed("exp(x) * x", "x")
     wrong = made("add", leaf(0), number(1000))      # so wrong that it shows
-    recipe = Recipe({(expression, "float64"): Form(whole(wrong), "float64", ((0.0, 1.0),))})
+    recipe = Recipe({(expression, "float64"): Form(whole(wrong), "float64", UNIT)})
     x = np.array([-1.0, 0.5, 1.5, np.nan])
     got = reactant.jit(lambda x: np.exp(x) * x, improvements=recipe, cache=False)(x)
     plain = reactant.jit(lambda x: np.exp(x) * x)(x)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reactant.precision.improvement import saturation, series, truth
+from reactant.precision.improvement import rational, saturation, series, truth
 from reactant.precision.improvement.expressions import (
     OPERATIONS,
     Array,
@@ -25,6 +25,7 @@ from reactant.precision.improvement.expressions import (
     made,
     nodes,
     number,
+    replaced,
 )
 from reactant.precision.improvement.extra import mpmath
 
@@ -56,13 +57,17 @@ def candidates(root: Expression, given: Sequence[Array], dtype: np.dtype) -> lis
     search = _Search(classes, few, dtype)
     search.reals(dict(zip(places, parts, strict=True)), digits)
     search.truth[places[-1]] = known[root]
+    multiplied_out: list[Expression] = []
     for node, place in zip(parts, places, strict=True):
         if node.operands and len(leaves(node)) == 1:
             for each in series.expansions(node, few[leaves(node)[0]]):
                 search.offer_expression(place, each)
+        for each in rational.forms(node):
+            search.offer_expression(place, each)
+            multiplied_out.append(replaced(root, {node: each}))     # kept in any case: they often need no guard
     search.run(places[-1])
-    found = [measured(each, given, real, dtype)
-             for each in dict.fromkeys([root, *(each.expression for each in search.kept[places[-1]])])]
+    found = [measured(each, given, real, dtype) for each in dict.fromkeys(
+        [root, *(each.expression for each in search.kept[places[-1]]), *multiplied_out])]
     return sorted(found, key=lambda each: (round(float(each.errors.mean()) / EQUAL), each.cost))
 
 
@@ -257,4 +262,9 @@ def chosen_of(found: Sequence[Candidate], most: int) -> list[Candidate]:
         cheapest = min(left, key=lambda each: (each.cost, each.errors.mean()))
         if all(cheapest.cost < each.cost for each in chosen):
             chosen.append(cheapest)
+            left = [each for each in left if each is not cheapest]
+    for each in sorted(left, key=lambda each: (each.cost, each.errors.mean())) if most > KEPT else ():
+        if len(chosen) < most and all(each.cost < other.cost or each.errors.mean() < other.errors.mean() - EQUAL
+                                      for other in chosen):
+            chosen.append(each)
     return chosen

@@ -12,25 +12,26 @@ from reactant.ir import modules, ops, splice
 from reactant.ir.types import shape_of, size, tensor_type
 from reactant.options import CompileOptions
 from reactant.precision import wide_floats
+from reactant.precision.improvement import guards
 from reactant.precision.improvement.expressions import Expression, cost
 from reactant.precision.improvement.regimes import Piecewise, whole
-from reactant.precision.improvement.regions import Place, places
+from reactant.precision.improvement.regions import Place, is_arithmetic, places
 
 LIMBS = {"float64x2": ("float64", 2)}
-PASS_COST = 2.0
-"""Nanoseconds per element that a branch over a whole array costs: its leaves are read twice, and it is not fused."""
+PASS_COST = 0.2
+"""Nanoseconds per element that a branch over a whole array costs: its leaves are read twice."""
 
 
 class Form(NamedTuple):
     """What takes the place of an expression.
 
-    precision: the float format it is computed in. ranges: of each leaf, where it is right; elsewhere, and for NaN, the
-    original is computed. None: everywhere.
+    precision: the float format it is computed in. where: what holds where it is right; elsewhere the original is
+    computed.
     """
 
     pieces: Piecewise
     precision: str
-    ranges: tuple[tuple[float, float], ...] | None = None
+    where: tuple[guards.Guard, ...] = ()
 
     def cost(self, original: Expression, dtype: np.dtype) -> float:
         """Estimated nanoseconds per element."""
@@ -38,9 +39,9 @@ class Form(NamedTuple):
             return 20 * cost(original, dtype)
         price = self.pieces.cost(np.dtype(self.precision))
         if self.precision != dtype.name:
-            price += 0.2
-        if self.ranges is not None:
-            price += 0.2 * len(self.ranges) + min(cost(original, dtype), PASS_COST)
+            price += 0.1
+        if self.where:
+            price += guards.price(self.where, dtype) + min(cost(original, dtype), PASS_COST)
         return price
 
 
@@ -81,32 +82,34 @@ def apply(module: ir.Module, recipe: Recipe, options: CompileOptions) -> None:
         old = place.op.results[0]
         old.replace_all_uses_with(value)
         new[old] = value
+    _erase_unused(module)       # else the originals are found equal to their copies in branches
     modules.run_passes(module, "func.func(cse)")
 
 
-def _guarded(place: Place, form: Form, options: CompileOptions) -> ir.Value:
-    """The form where its leaves are in its ranges, the original elsewhere."""
-    def original() -> ir.Value:
-        return whole(place.expression).emitted(place.leaves, place.dtype)
+def _erase_unused(module: ir.Module) -> None:
+    """Arithmetic that nothing uses any more, what uses it first."""
+    for op in reversed(list(modules.walk(module))):
+        if is_arithmetic(op) and not any(True for _ in op.results[0].uses):
+            op.erase()
 
-    if form.ranges is None:
+
+def _guarded(place: Place, form: Form, options: CompileOptions) -> ir.Value:
+    """The form where it is right, the original elsewhere."""
+    if not form.where:
         return _computed(place, form, options)
-    within = None
-    for value, (low, high) in zip(place.leaves, form.ranges, strict=True):
-        for bound, direction in ((low, "GE"), (high, "LE")):
-            holds = ops.compare(value, ops.splat(place.dtype.type(bound), value), direction)
-            within = holds if within is None else ops.and_(within, holds)
-    assert within is not None
     shape = shape_of(place.leaves[0])
 
-    def by_element() -> ir.Value:
-        return ops.select(within, _computed(place, form, options), original())
+    def by_element(within: ir.Value) -> ir.Value:
+        original = whole(place.expression).emitted(place.leaves, place.dtype)
+        return ops.select(within, _computed(place, form, options), original)
 
+    within = guards.tested(form.where, place.leaves, place.dtype)
     in_loop = place.op.parent.operation.name != "func.func"     # where a branch would be in the way of native code
     if in_loop or cost(place.expression, place.dtype) <= PASS_COST or size(shape) == 0:
-        return by_element()
+        return by_element(within)
     everywhere = ops.reduce(within, True, tuple(range(len(shape))), "and") if shape else within
-    return ops.if_(everywhere, lambda: [_computed(place, form, options)], lambda: [by_element()],
+    return ops.if_(everywhere, lambda: [_computed(place, form, options)],
+                   lambda: [by_element(guards.tested_again(form.where, place.leaves, place.dtype))],
                    [place.leaves[0].type])[0]
 
 

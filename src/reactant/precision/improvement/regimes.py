@@ -37,7 +37,7 @@ class Piecewise(NamedTuple):
 
     def cost(self, dtype: np.dtype) -> float:
         """Estimated nanoseconds per element: all forms are computed, and one is taken."""
-        return sum(cost(each, dtype) for each in self.pieces) + 0.4 * len(self.bounds)
+        return sum(cost(each, dtype) for each in self.pieces) + 0.1 * len(self.bounds)
 
     def in_floats(self, given: Sequence[Array], dtype: np.dtype) -> Array:
         """Its values for arrays of leaves."""

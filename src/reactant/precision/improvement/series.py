@@ -5,7 +5,7 @@ with many digits (Newton's divided differences). Source: Abramowitz and Stegun, 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -39,7 +39,7 @@ def expansions(root: Expression, samples: Array) -> Iterator[Expression]:
         lengths = sorted({min(length, len(coefficients)) for length in TERMS})
         for length in lengths:
             if any(coefficients[:length]):
-                yield _times_power(_horner(coefficients[:length], at), x, -power if far else power)
+                yield times_power(horner(coefficients[:length], at), x, -power if far else power)
 
 
 def _coefficients(root: Expression, index: int, far: bool, side: int) -> tuple[int, list[Fraction]] | None:
@@ -50,18 +50,14 @@ def _coefficients(root: Expression, index: int, far: bool, side: int) -> tuple[i
     def value(t: Any) -> Any:
         given: list[Any] = [None] * (index + 1)
         given[index] = 1 / t if far else t
-        found = _at(order, given)
+        found = truth.of_numbers(order, given)
         return found if found is not None and mp.isfinite(found) else None
 
     with mp.workprec(DIGITS):
+        power = leading_power(value, side)
+        if power is None:
+            return None
         step = mp.ldexp(side or 1, -STEP_BITS)
-        first, half = value(step), value(step / 2)
-        if first is None or half is None or first == 0 or half == 0:
-            return None
-        slope = mp.log(abs(first / half), 2)
-        power = int(mp.nint(slope))
-        if abs(slope - power) > 1e-6 or abs(power) > MOST_POWER:
-            return None
         count = max(TERMS) + 2
         points = [step * (k + 1) if side else step * (k // 2 + 1) * (1 if k % 2 == 0 else -1) for k in range(count)]
         values = [value(t) for t in points]
@@ -76,6 +72,18 @@ def _coefficients(root: Expression, index: int, far: bool, side: int) -> tuple[i
         rounded = [_fraction(each) if abs(each) > size * mp.mpf(2)**-60 else Fraction(0)
                    for each in found[:max(TERMS)]]
     return (power, rounded) if all(abs(each) < 10**9 for each in rounded) else None
+
+
+def leading_power(value: Callable[[Any], Any], side: int) -> int | None:
+    """The power of t that a function is like near 0; None where it is like none."""
+    mp = mpmath().mp
+    step = mp.ldexp(side or 1, -STEP_BITS)
+    first, half = value(step), value(step / 2)
+    if first is None or half is None or first == 0 or half == 0:
+        return None
+    slope = mp.log(abs(first / half), 2)
+    power = int(mp.nint(slope))
+    return power if abs(slope - power) <= 1e-6 and abs(power) <= MOST_POWER else None
 
 
 def _expanded(table: list[Any], points: list[Any]) -> list[Any]:
@@ -96,22 +104,10 @@ def _fraction(value: Any) -> Fraction:
     return short if abs(short - near) <= abs(near) * Fraction(1, 2**51) else near
 
 
-def _at(order: list[Expression], given: list[Any]) -> Any:
-    found: dict[Expression, Any] = {}
-    for node in order:
-        if node.name == "leaf":
-            found[node] = given[node.value]
-        elif node.name == "number":
-            found[node] = truth.exact(node.value)
-        else:
-            found[node] = truth.exactly(node.name, [found[each] for each in node.operands])
-    return found[order[-1]]
-
-
-def _horner(coefficients: list[Fraction], at: Expression) -> Expression:
+def horner(coefficients: Sequence[Fraction], at: Expression) -> Expression:
     """c0 + at (c1 + at (...)), in the square of `at` where every second is 0."""
     if len(coefficients) > 2 and not any(coefficients[1::2]):
-        return _horner(coefficients[::2], made("multiply", at, at))
+        return horner(coefficients[::2], made("multiply", at, at))
     found = number(coefficients[-1])
     for value in coefficients[-2::-1]:
         product = number(0) if found.name == "number" and found.value == 0 else made("multiply", at, found)
@@ -120,7 +116,8 @@ def _horner(coefficients: list[Fraction], at: Expression) -> Expression:
     return found
 
 
-def _times_power(found: Expression, x: Expression, power: int) -> Expression:
+def times_power(found: Expression, x: Expression, power: int) -> Expression:
+    """An expression times a whole power of another one."""
     if power == 0:
         return found
     factor = x

@@ -104,11 +104,19 @@ def exactly(name: str, operands: Sequence[Any]) -> Any:
 def at(order: Sequence[Expression], given: Sequence[float]) -> dict[Expression, Any]:
     """The values of all parts, in the digits that mpmath is set to; None where there is none."""
     mp = mpmath().mp
+    return _of_parts(order, [mp.mpf(float(value)) if np.isfinite(value) else None for value in given])
+
+
+def of_numbers(order: Sequence[Expression], given: Sequence[Any]) -> Any:
+    """The value of the last part for mpmath's numbers as leaves; None where there is none."""
+    return _of_parts(order, given)[order[-1]]
+
+
+def _of_parts(order: Sequence[Expression], given: Sequence[Any]) -> dict[Expression, Any]:
     found: dict[Expression, Any] = {}
     for node in order:
         if node.name == "leaf":
-            value = given[node.value]
-            found[node] = mp.mpf(float(value)) if np.isfinite(value) else None
+            found[node] = given[node.value]
         elif node.name == "number":
             found[node] = exact(node.value)
         else:
