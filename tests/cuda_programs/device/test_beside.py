@@ -48,7 +48,7 @@ def test_blocks_that_fill_a_cache_are_run_one_by_one():
     def tiled(elements):
         tile = f"@s = internal addrspace(3) global [{elements} x float] undef, align 4\n"
         store = "store float 1.0, ptr addrspacecast (ptr addrspace(3) @s to ptr), align 4\n  "
-        return tile + TILE.replace("store i32 %b", store + "store i32 %b")
+        return tile + TILE.replace("store i32 %n", store + "store i32 %n")
     assert "%beside" in blocks_function(tiled(1000)) and "%beside" not in blocks_function(tiled(5000))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
-from reactant.cuda_programs.device.fields import Places, families
+from reactant.cuda_programs.device.fields import Family, Places, families
 from reactant.cuda_programs.device.flow import EXIT, after
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.lanes import Known
@@ -440,9 +440,12 @@ class Values(Wide):
         if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):
             lines = lines[:-1]
         lines = [line for line in lines if result_of(line) not in gone and " = phi " not in line]
-        self.begin_families(families(lines, self._sums_of_places, self.spread.offsets, self.in_shared))
+        self.begin_families(self.families_of(lines))
         for line in lines:
             self.instruction(line, result_of(line))
+
+    def families_of(self, lines: list[str]) -> dict[str, Family]:
+        return families(lines, self._sums_of_places, self.spread.offsets, self.in_shared)
 
     def instruction(self, line: str, name: str | None) -> None:
         opcode = opcode_of(line)

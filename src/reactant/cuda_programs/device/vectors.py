@@ -125,14 +125,17 @@ class Vectors(Kept):
         blocks = self.spread.decided[label][0]
         if blocks & self.spread.headers or label in blocks:
             return False
-        for line in (line for block in blocks for line in self.function.blocks[block]):
+        lines = [line for block in blocks for line in self.function.blocks[block]]
+        rows = {line for block in blocks for line, family in self.families_of(self.function.blocks[block]).items()
+                if self.has_room(family)}
+        for line in lines:
             opcode, name = opcode_of(line), result_of(line)
             if opcode in ("call", "atomicrmw", "cmpxchg", "alloca") and not HARMLESS.search(line):
                 return False
             found = re.search(r", ptr (%[^ ,]+)", line) if opcode in ("load", "store") else None
             if found is not None:
                 step, size = self.spread.stride(found[1]), self.layout.size(leading(line.partition(f"{opcode} ")[2]))
-                apart = step not in (0, size)
+                apart = step not in (0, size) and line not in rows
                 places += apart
                 other += not apart
             elif opcode not in ("br", "phi") and name is not None and not self.same(name):
