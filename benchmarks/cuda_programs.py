@@ -1,13 +1,17 @@
 """Whole CUDA programs built by `reactant nvcc`, against the OpenMP versions of the same author by the same clang.
 
     python benchmarks/cuda_programs.py [--only NAME ...] [--repeats N] [--threads 2 1] [--clock cpu] [--small]
-                                       [--omp-flags=FLAGS] [--json FILE]
+                                       [--omp-flags=FLAGS] [--json FILE] [--ablation]
 
 Each program runs in a process of its own, both versions in turn; medians of what they say of themselves: `kernel` is
 from the first launch (of OpenMP: loop) to the last one's end, `total` from before the first allocation on the device to
 after results are back, without the making of inputs. `start`: of the CUDA version's process, all that is not in its
 total, at test size (inputs and printing are in it). `compile`: seconds from sources to executables, without caches.
 Ratios above 1 mean that the CUDA version is the faster one (of compile times: the slower one). Results have to agree.
+
+--ablation: the CUDA versions alone, as they are and without what works across launches (REACTANT_CUDA_WITHOUT), with
+what their time goes to (REACTANT_CUDA_REPORT), as parts of `total`: copies and fills, allocation and release, and what
+threads that were woken had nothing to do in.
 
 OpenMP versions are compiled with -O3 -march=native -fopenmp and `building.OMP_FLAGS`; `--omp-flags` replaces these.
 """
@@ -80,6 +84,63 @@ def measure(program: Program, folder: Path, options: argparse.Namespace) -> dict
     return row
 
 
+WITHOUT = {"all": "", "joined": "joined", "prepared": "prepared", "both": "joined,prepared"}
+"""What is left out, as columns."""
+
+
+def report(file: Path) -> dict[str, tuple[int, float]]:
+    """(how often, milliseconds) of what a program reports (REACTANT_CUDA_REPORT)."""
+    rows = (line.split("\t") for line in file.read_text().splitlines())
+    return {name: (int(count), float(time)) for name, count, _, time in rows}
+
+
+def ablation(program: Program, folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """One program's milliseconds with each part left out, runs in turn; and what its time goes to."""
+    target, file, threads = folder / f"{program.name}_cuda", folder / "report", options.threads[0]
+    building.build_cuda(program, target)
+    arguments = program.test if options.small else program.benchmark
+    times: dict[str, list[float]] = {name: [] for name in WITHOUT}
+    shares: dict[str, list[float]] = {name: [] for name in ("copies", "memory", "waiting")}
+    for _ in range(options.repeats):
+        results = []
+        for name, left_out in WITHOUT.items():
+            os.environ |= {"REACTANT_CUDA_WITHOUT": left_out}
+            outcome = building.run(target, arguments, threads, clock=options.clock)
+            times[name].append(outcome.total_ms)
+            results.append(outcome.results)
+        if max(building.difference(results[0], other) for other in results[1:]) > program.tolerance:
+            raise AssertionError("results differ")
+        os.environ |= {"REACTANT_CUDA_WITHOUT": "", "REACTANT_CUDA_REPORT": str(file)}
+        total = building.run(target, arguments, threads).total_ms
+        os.environ.pop("REACTANT_CUDA_REPORT")
+        spent = report(file)
+        shares["copies"].append((spent["copies"][1] + spent["fills"][1]) / total)
+        shares["memory"].append((spent["allocations"][1] + spent["releases"][1]) / total)
+        shares["waiting"].append(spent["waiting"][1] / total / threads)
+    row = {name: statistics.median(each) for name, each in (times | shares).items()}
+    return {"program": program.name, "launches": spent["launches"][0], "joined_launches": spent["joined"][0], **row}
+
+
+def show_ablation(rows: list[dict[str, Any]], failures: dict[str, str], threads: list[int], console: Console) -> None:
+    table = Table(title=f"{threads[0]} CPU: parts of the total time, and how many times longer it is without joined "
+                        "launches, without prepared ones, without both")
+    for heading in ("program", "launches", "of these\njoined", "copies\n%", "memory\n%", "waiting\n%", "total\nms",
+                    "without\njoined", "without\nprepared", "without\nboth"):
+        table.add_column(heading, justify="left" if heading == "program" else "right")
+    for row in rows:
+        table.add_row(row["program"], str(row["launches"]), str(row["joined_launches"]),
+                      *(f"{100 * row[name]:.1f}" for name in ("copies", "memory", "waiting")), f"{row['all']:.1f}",
+                      *(f"{row[name] / row['all']:.3f}" for name in list(WITHOUT)[1:]))
+    if rows:
+        table.add_section()
+        table.add_row("geometric mean", "", "", *(f"{100 * (geometric_mean(1 + row[name] for row in rows) - 1):.1f}"
+                                                  for name in ("copies", "memory", "waiting")), "",
+                      *(f"{geometric_mean(row[name] / row['all'] for row in rows):.3f}" for name in list(WITHOUT)[1:]))
+    console.print(table)
+    for name, error in failures.items():
+        console.print(f"{name} failed: {error}", markup=False)
+
+
 def means(rows: list[dict[str, Any]], threads: list[int]) -> dict[str, float]:
     """Geometric means of all ratios."""
     found = {f"{what}_{t}": geometric_mean(row[f"threads_{t}"][f"{what}_ratio"] for row in rows)
@@ -122,6 +183,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 1], help="CPU threads (default 2 and 1)")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall",
                         help="cpu: of all threads, for busy machines (kernels timed by events stay on the wall)")
+    parser.add_argument("--ablation", action="store_true",
+                        help="CUDA versions with parts of what works across launches left out (first of --threads)")
     parser.add_argument("--small", action="store_true", help="test sizes: checks that everything still runs")
     parser.add_argument("--omp-flags", help="flags of the OpenMP versions beside -O3 -march=native -fopenmp")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
@@ -133,18 +196,20 @@ def main(arguments: list[str] | None = None) -> int:
     failures: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            built(PROGRAMS[WARM_UP], Path(folder), options.clock)
+            if not options.ablation:
+                built(PROGRAMS[WARM_UP], Path(folder), options.clock)
         except Exception as error:   # its own row will say so
             console.print(f"{WARM_UP}: {type(error).__name__}", markup=False)
         for name in options.only:
             with console.status(name):
                 try:
-                    rows.append(measure(PROGRAMS[name], Path(folder), options))
+                    rows.append((ablation if options.ablation else measure)(PROGRAMS[name], Path(folder), options))
                 except Exception as error:  # one program's failure must not hide the others' figures
                     failures[name] = f"{type(error).__name__}: {str(error)[-800:]}"
-    show(rows, failures, options.threads, console)
+    (show_ablation if options.ablation else show)(rows, failures, options.threads, console)
     if options.json:
-        figures = {"programs": rows, "geometric_means": means(rows, options.threads) if rows else {},
+        whole = bool(rows) and not options.ablation
+        figures = {"programs": rows, "geometric_means": means(rows, options.threads) if whole else {},
                    "failures": failures, "omp_flags": building.OMP_FLAGS}
         options.json.write_text(json.dumps(figures, indent=1))
     return 1 if failures else 0

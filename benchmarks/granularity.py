@@ -6,8 +6,9 @@
 Each program is built once, with `reactant nvcc --tune`; `reactant tune` runs it with the versions of its kernels and
 remembers the fastest. Then the same executable runs in turn with its own granularity and with what was chosen; the
 figures are medians of the time in kernels, CPU time of all threads unless `--clock wall` is said (programs with events
-cannot tell CPU time themselves, so it is the runtime that counts), the ratio is own / chosen. Results have to be the
-same, but for programs that add floats atomically (their tolerance).
+cannot tell CPU time themselves, so it is the runtime that counts), the ratio is own / chosen; in parentheses where
+nothing else was chosen: noise, which counts as 1. Results have to be the same, but for programs that add floats
+atomically (their tolerance).
 """
 from __future__ import annotations
 
@@ -67,9 +68,19 @@ def measure(program: Program, folder: Path, options: argparse.Namespace) -> dict
     if differs > program.tolerance:
         raise AssertionError(f"differs by {differs:.3g}, at most {program.tolerance:.3g}")
     row: dict[str, Any] = {mode: statistics.median(times) for mode, times in runs.items()}
-    row |= {"program": program.name, "ratio": row["own"] / row["chosen"], "difference": differs}
     row["choices"] = {f"{c.site.kernel} {c.site.signature}": c.label for c in choices if c.label != tuning.OWN}
+    row |= {"program": program.name, "ratio": row["own"] / row["chosen"], "difference": differs}
+    row["noise"] = not row["choices"]
     return row
+
+
+def gain(row: dict[str, Any]) -> float:
+    """How much the choice brought: where nothing else was chosen the same code ran twice, what differs is noise."""
+    return 1.0 if row["noise"] else float(row["ratio"])
+
+
+def mean(rows: list[dict[str, Any]]) -> float:
+    return geometric_mean(map(gain, rows))
 
 
 def show(rows: list[dict[str, Any]], failures: dict[str, str], console: Console) -> None:
@@ -77,12 +88,13 @@ def show(rows: list[dict[str, Any]], failures: dict[str, str], console: Console)
     for heading in ("program", "own", "chosen", "ratio", "versions"):
         table.add_column(heading, justify="left" if heading in ("program", "versions") else "right")
     for row in rows:
-        table.add_row(row["program"], f"{row['own']:.1f}", f"{row['chosen']:.1f}", f"{row['ratio']:.2f}",
+        table.add_row(row["program"], f"{row['own']:.1f}", f"{row['chosen']:.1f}",
+                      f"({row['ratio']:.2f})" if row["noise"] else f"{row['ratio']:.2f}",
                       ", ".join(sorted(set(row["choices"].values()))))
     if rows:
         table.add_section()
-        table.add_row("geometric mean", "", "", f"{geometric_mean(row['ratio'] for row in rows):.2f}", "")
-        table.add_row("least", "", "", f"{min(row['ratio'] for row in rows):.2f}", "")
+        table.add_row("geometric mean", "", "", f"{mean(rows):.2f}", "")
+        table.add_row("least", "", "", f"{min(map(gain, rows)):.2f}", "")
     console.print(table)
     for name, error in failures.items():
         console.print(f"{name} failed: {error}", markup=False)
@@ -114,8 +126,8 @@ def main(arguments: list[str] | None = None) -> int:
                 failures[name] = f"{type(error).__name__}: {str(error)[-800:]}"
     show(rows, failures, console)
     if options.json:
-        mean = geometric_mean(row["ratio"] for row in rows) if rows else None
-        options.json.write_text(json.dumps({"programs": rows, "geometric_mean": mean, "failures": failures}, indent=1))
+        figures = {"programs": rows, "geometric_mean": mean(rows) if rows else None, "failures": failures}
+        options.json.write_text(json.dumps(figures, indent=1))
     return 1 if failures else 0
 
 

@@ -15,7 +15,7 @@ import reactant
 from . import diagnostics
 from .equation_of_state import REFERENCE_DENSITY
 from .launching import HALO, launch
-from .model import INSIDE, Model, run, step
+from .model import INSIDE, Model, step
 from .tracers import HEAT_CAPACITY
 
 
@@ -56,11 +56,13 @@ def sensitivity(model: Model, steps: int, row: int, **options: Any) -> tuple[flo
 
 def misfit(temperature: np.ndarray, model: Model, places: np.ndarray, observed: np.ndarray, between: int) -> float:
     """Half the sum of squares of differences to temperatures observed every `between` steps; places: (observations
-    each time, 3), level, row and column; observed: (times, observations each time)."""
+    each time, 3), level, row and column; observed: (times, observations each time). Its derivative keeps the square
+    root of the steps' states."""
     model.temperature[INSIDE] = temperature
     total = 0.0
     for each in range(len(observed)):
-        run(model, between)
+        for _ in reactant.checkpointed(range(between), "sqrt"):
+            step(model)
         seen = model.temperature[places[:, 0], places[:, 1] + HALO, places[:, 2] + HALO]
         total += 0.5 * np.sum((seen - observed[each]) ** 2)
     return total
@@ -74,7 +76,7 @@ def assimilate(model: Model, guess: np.ndarray, places: np.ndarray, observed: np
 
     spread: a symmetric smoothing of arrays of the guess's shape; what it makes of white noise is how the guess may be
     wrong. trust: weight of the guess."""
-    derivative = reactant.value_and_grad(misfit, checkpoint="sqrt")
+    derivative = reactant.value_and_grad(misfit)
 
     def asked(flat: np.ndarray) -> tuple[float, np.ndarray]:
         control = flat.reshape(guess.shape)

@@ -91,7 +91,8 @@ def make(output: Path, console: Console, size: int = 64, days: float = 40.0, fra
                       "on the temperature of the surface", soft_wrap=True)
 
 
-def map_sensitivity(output: Path, console: Console, size: int = 24, steps: int = 16, scale: int = 16) -> None:
+def map_sensitivity(output: Path, console: Console, size: int = 24, days: float = 10.0, steps: int = 144,
+                    scale: int = 16) -> None:
     """Write a picture (PNG) of what the northward heat transport through the middle of the channel depends on: above
     the temperature of the surface at the start, below the wind along the channel. Red: more of it, more transport.
 
@@ -99,12 +100,14 @@ def map_sensitivity(output: Path, console: Console, size: int = 24, steps: int =
         output: the picture.
         console: where it is said what it shows.
         size: cells along the channel.
+        days: that the model runs before.
         steps: that the transport is the mean of.
         scale: pixels of a cell.
     """
     model = cases.channel(size, size * 3 // 4, max(size // 6, 4))
     reactant.jit(start, native="never")(model)
     row = model.grid.extent[1] // 2
+    adjoint.spin_up(model, round(days * 86400.0 / model.dt / steps), steps, row)
     value, by_temperature, by_stress = adjoint.sensitivity(model, steps, row)
     picture = one_above_the_other(fully_coloured(by_temperature[0], scale), fully_coloured(by_stress, scale))
     Image.fromarray(picture).quantize(64).save(output, optimize=True)

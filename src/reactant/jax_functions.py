@@ -12,7 +12,7 @@ import numpy as np
 
 from reactant.calling.jitted import FOR_JAX, Jitted
 from reactant.calling.shardings import Told, on_mesh
-from reactant.errors import LeftToJaxWarning, ReactantError, ShardingError
+from reactant.errors import LeftToJaxWarning, ReactantError, ShardingError, UnsupportedError
 from reactant.frontends.jax.jax_arguments import argument_leaves, settings_of
 from reactant.options import CompileOptions
 from reactant.runtime.array import DeviceArray
@@ -180,7 +180,14 @@ class JaxJitted(Jitted):
         return list(dict.fromkeys(entry.reason for entry in self._entries.values() if entry.reason))
 
     def _refuse(self, refused: Exception, args: tuple, kwargs: dict) -> None:
-        """Raise `ShardingError` where the user wants nothing gathered, and jax would divide the program."""
+        """Raise where the user wants what jax.jit would not do: `UnsupportedError` for sums of limbs, `ShardingError`
+        for nothing gathered where jax would divide the program."""
+        if self.options.floats:
+            if isinstance(refused.__cause__, UnsupportedError):
+                raise refused.__cause__ from None
+            raise UnsupportedError(f"floats={dict(self.options.floats)}: {self._name} can only be run by jax.jit, "
+                                   f"which leaves all floats as they are: {refused}",
+                                   hint="Take that out of the function.", code="not-in-limbs") from None
         if self.options.shard == "strict" and (self.options.mesh is not None or any(
                 type(x) is DeviceArray or isinstance(x, jax.Array) and spread(x) is not None
                 for x in jax.tree_util.tree_leaves((args, kwargs)))):
@@ -217,7 +224,7 @@ class JaxJitted(Jitted):
             with collecting_later():
                 entry.prepare(args, kwargs)
         except jax.errors.JaxRuntimeError as refused:
-            if self.options.xla:
+            if self.options.xla or self.options.floats:
                 raise                          # the user's compile options are not for jax.jit to drop
             entry = self._left(f"XLA refuses the simplified program: {refused}", args, kwargs)
         with self._lock:

@@ -1,7 +1,7 @@
 """What a user can choose about a compilation: one frozen dataclass, part of the cache key."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ TARGETS = ("cpu", "gpu", "tpu")
 SHARD = ("auto", "strict")
 LIMBS = {"float64": {"float32x2": ("float32", 2), "float32x3": ("float32", 3), "float64x2": ("float64", 2),
                      "float64x4": ("float64", 4)},
-         "float32": {"bfloat16x2": ("bfloat16", 2)}}
+         "float32": {"bfloat16x2": ("bfloat16", 2), "bfloat16x3": ("bfloat16", 3), "float16x2": ("float16", 2)}}
 """By the floats of a program: the sums of limbs that can take their place, of which floats, and how many."""
 
 
@@ -55,8 +55,10 @@ class CompileOptions:
         shard: "auto" chooses how those arguments lie on the mesh of which nothing is said, by estimated time; "strict"
             refuses programs that gather a divided array (`ShardingError`).
         floats: floats of the program that become sums of several others inside of it, a dict by name: of "float64"
-            "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2". Arguments and results keep
-            their dtypes.
+            "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2", "bfloat16x3" or
+            "float16x2". Arguments and results keep their dtypes.
+        without_limbs: which lines `floats` leaves in their own format: a function of the file (as code objects say),
+            the line and its text, that says so.
         improvements: other forms of expressions, which `reactant.improve` has found for a program.
         cache: whether compiled programs are looked up in the user's compile cache, and kept there (`reactant.cache`).
 
@@ -86,6 +88,7 @@ class CompileOptions:
     mesh: Any = None
     shard: str | None = None
     floats: tuple[tuple[str, str], ...] | None = None
+    without_limbs: Callable[[str, int, str], object] | None = None
     improvements: Any = None
     cache: bool = True
 
@@ -130,6 +133,12 @@ class CompileOptions:
             if target not in LIMBS[source]:
                 raise ValueError(f"CompileOptions: floats={{{source!r}: {target!r}}}: there are "
                                  f"{', '.join(LIMBS[source])}.")
+        if self.without_limbs is not None:
+            if not callable(self.without_limbs):
+                raise TypeError("CompileOptions: without_limbs is a function of file, line and text, not "
+                                f"{self.without_limbs!r}.")
+            if not self.floats:
+                raise ValueError("CompileOptions: without_limbs says where floats= does not apply: give floats= too.")
         for name in ("floats", "improvements"):
             if getattr(self, name) and self.optimize is not True:
                 raise ValueError(f"CompileOptions: {name} is a part of the default pipeline: leave optimize=True.")

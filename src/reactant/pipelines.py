@@ -293,7 +293,7 @@ def _run_pass(state: _State, each: Any) -> None:
 def _widen(state: _State) -> None:
     from reactant.precision import wide_floats  # loads the rules
     state.changed()
-    wide_floats.convert(state.module, state.options)
+    state.report.became += wide_floats.convert(state.module, state.options, state.report.leaving)
     state.options = state.options.after_limbs()
 
 

@@ -211,3 +211,27 @@ def test_inside_shard_map():
     with jax.enable_x64(True):
         for one, other in zip(jax.tree.leaves(gradients(compiled)), jax.tree.leaves(gradients(theirs)), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="native code is the CPU's")
+@pytest.mark.parametrize("derived", [
+    lambda f: jax.grad(lambda x: f(x).sum()), lambda f: lambda x: jax.jvp(f, (x,), (x,))[1],
+    lambda f: jax.vmap(f, 1)])
+def test_what_jax_makes_of_a_function_has_native_code_as_the_function_has(derived):
+    """A recurrence: a loop of XLA's takes a hundred times as long."""
+    @reactant.jit
+    def running(x):
+        out = x.copy()
+        for i in range(1, len(x)):
+            out[i] = 0.5 * out[i - 1] + np.sin(out[i])
+        return out
+
+    x = jnp.asarray(np.random.default_rng(0).standard_normal((3000, 8)))
+    made = jax.jit(derived(running)).lower(x).compile()
+    assert "reactant" in made.as_text() and " while(" not in made.as_text()
+
+    def by_jax(x):
+        step = lambda last, own: (both := 0.5 * last + jnp.sin(own), both)       # noqa: E731
+        return jnp.concatenate([x[:1], lax.scan(step, x[0], x[1:])[1]])
+
+    np.testing.assert_allclose(made(x), derived(by_jax)(x), rtol=1e-5, atol=1e-5)

@@ -84,8 +84,10 @@ int main() {
     cudaMalloc(&x, 4096 * sizeof(float));
     cudaMemset(x, 0, 4096 * sizeof(float));
     for (int k = 0; k < 100; ++k) add<<<16, 256>>>(x, 4096, 1);
+    cudaDeviceSynchronize();
     printf("%ld", threads());
     for (int k = 0; k < 3; ++k) add<<<16, 256>>>(x, 4096, 20000);
+    cudaDeviceSynchronize();
     printf(" %ld\\n", threads());
     return cudaDeviceSynchronize();
 }

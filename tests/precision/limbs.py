@@ -10,7 +10,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
-from reactant.ir import modules
+from reactant.ir import modules, ops
 from reactant.ir.context import building
 from reactant.ir.types import tensor_type
 from reactant.precision.wide import Wide
@@ -33,6 +33,11 @@ def program(function: Callable[..., Any], arguments: int, dtype: Any, count: int
                 func.ReturnOp(list(function(*given).first(count).limbs))
         modules.run_passes(module, "func.func(cse)")
         return module
+
+
+def spread(x: ir.Value, size: int) -> ir.Value:
+    """One number everywhere."""
+    return ops.broadcast_in_dim(x, (size,), ())
 
 
 def operations(module: ir.Module) -> int:

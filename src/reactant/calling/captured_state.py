@@ -128,6 +128,7 @@ class _Missing:
 def _names(function: Any, seen: set[int]) -> Iterator[tuple[str, Any, Any, list[CodeType]]]:
     """Names of values outside a function and of the functions that it calls by global names: (name, holder, key), and
     the code that may assign to it."""
+    function = getattr(function, "ag__stands_for", function)       # of a derivative
     if type(function) is MethodType:
         yield type(function.__self__).__name__, [function.__self__], 0, []
         function = function.__func__

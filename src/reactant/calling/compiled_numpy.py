@@ -10,6 +10,7 @@ from reactant import kernels, pipelines
 from reactant.calling import captured_state
 from reactant.calling import signature as sig
 from reactant.calling.compiled import Times
+from reactant.calling.left_range import asked, tell
 from reactant.calling.lowered import Lowered, pipeline_of
 from reactant.calling.placing import labels_of, passes_of, placement_of
 from reactant.calling.shardings import Told
@@ -22,6 +23,7 @@ from reactant.frontends.source import source_map
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.options import CompileOptions
+from reactant.rewrite import Report
 from reactant.support import progress
 
 
@@ -46,8 +48,10 @@ def lower(function: Callable, positional: tuple, keyword: tuple, options: Compil
         placement = placement_of(name, positional, keyword, traced, options.mesh, told, options.shard == "strict")
         start = time.perf_counter()
         with progress.step(f"simplifying the program of {name!r}"):
-            report = pipelines.run(traced.module, pipeline_of(options), options=passes_of(options, placement))
+            report = Report(leaving=asked(options, traced, placement))
+            pipelines.run(traced.module, pipeline_of(options), options=passes_of(options, placement), report=report)
         times.passes = time.perf_counter() - start
+        tell(traced, report.leaving)
     lowered = Lowered(name, traced, original, report, times, options,
                       on_device=sig.has_device_array((positional, keyword)))
     lowered.placement = placement

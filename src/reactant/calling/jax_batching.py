@@ -15,20 +15,19 @@ from jax.interpreters import batching
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.runtime.jax_internals import X64
-from reactant.runtime.program import Body, body_of, fitted, run_module
+from reactant.runtime.program import Body, fitted, run_module
 
 
 @lru_cache(maxsize=256)
 def batched_body(body: Body, dimensions: tuple[int | None, ...], count: int) -> Body:
     """The body for a whole batch; all results have it as dimension 0."""
     import reactant.differentiate.batched_marks  # noqa: F401 - loaded when something is mapped
-    from reactant import pipelines
     from reactant.batching.engine import batched_module
+    from reactant.calling import derived_bodies
     with building():
-        source = modules.parse(body.source or body.bytecode)        # with what it says about its derivative
-        made = batched_module(modules.silence(source), dimensions, count, everything=True).module
-        pipelines.run(made, "default")
-        return body_of(made, f"{body.name}_batched", sorted(body.weak))
+        source = modules.silence(derived_bodies.source_of(body))
+        made = batched_module(source, dimensions, count, everything=True).module
+        return derived_bodies.frozen(made, f"{body.name}_batched", sorted(body.weak))
 
 
 def run_batched(operands: Sequence[Any], dimensions: Sequence[Any], *, body: Body) -> tuple[list[Any], list[int]]:

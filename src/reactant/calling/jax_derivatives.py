@@ -20,7 +20,7 @@ from reactant.errors import NotDifferentiable, UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
 from reactant.runtime.jax_internals import X64, Primitive, result_type
-from reactant.runtime.program import Body, body_of, fitted, run_module
+from reactant.runtime.program import Body, fitted, run_module
 
 linear_part = Primitive("reactant_tangents")
 linear_part.multiple_results = True
@@ -34,10 +34,10 @@ def _inexact(arrays: Sequence[Any]) -> tuple[int, ...]:
 @lru_cache(maxsize=256)
 def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
     """The body that gives the results of `body`, then their tangents or the cotangents of its `varied` arguments."""
-    from reactant import pipelines
+    from reactant.calling import derived_bodies
     from reactant.differentiate.modes import forward, reverse  # loaded when the first derivative is taken
     with building():
-        module = modules.parse(body.source or body.bytecode)
+        module = derived_bodies.source_of(body)
         modules.inline_calls(module)
         make = forward.jvp if mode == "jvp" else reverse.vjp
         try:
@@ -46,8 +46,7 @@ def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
             raise UnsupportedError(f"JAX cannot differentiate '{body.name}', a compiled NumPy function: {error.fact}",
                                    hint="Wrap the call in jax.custom_jvp or jax.custom_vjp with the derivative, or "
                                         "change the line.", code="not-differentiable", span=error.span) from error
-        pipelines.run(made, "default")
-        return body_of(made, f"{body.name}_{mode}")
+        return derived_bodies.frozen(made, f"{body.name}_{mode}")
 
 
 def _tangents(*operands: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:

@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 
 from reactant import loopnests, pipelines
 from reactant.calling.compiled import Compiled, Times
+from reactant.calling.derived_bodies import for_native
 from reactant.calling.traced import Traced
 from reactant.communication.executable import MeshExecutable
 from reactant.communication.placement import Placement
@@ -19,7 +20,6 @@ from reactant.ir import cost, modules
 from reactant.ir.context import building
 from reactant.ir.laid_out import Orders, inverse, transpose
 from reactant.ir.unread import Forms, without_unread
-from reactant.legalize import pairwise_sums, special_functions
 from reactant.loopnests.calls import product_calls
 from reactant.native import bounds, denormals, ffi, red_zones
 from reactant.options import CompileOptions
@@ -238,11 +238,7 @@ class Lowered:
         start = time.perf_counter()
         source, kept = self.module, getattr(self.report, "kept", None)
         if kept is not None:
-            source = modules.parse(kept)
-            if not self.as_jax:
-                source = pairwise_sums.kept(special_functions.written_out(source), flattened=False)
-            with target.for_loops():
-                pipelines.run(source, "native", options=self.options.after_limbs(), settled=self.report.settled)
+            source = for_native(kept, self.report, self.options.after_limbs(), self.as_jax)
         if laid is not None:
             source = modules.clone(source)
             transpose(source, *laid)

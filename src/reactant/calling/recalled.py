@@ -21,6 +21,7 @@ from reactant.calling import reached
 from reactant.calling import signature as sig
 from reactant.calling.traced import Traced
 from reactant.errors import ReactantError
+from reactant.precision import left_alone
 from reactant.runtime.jax_internals import plain_context
 from reactant.runtime.program import Body, Variant
 from reactant.support import foreign
@@ -58,7 +59,8 @@ class Question:
     def _walked(self, again: bool = False) -> tuple[Walk, str]:
         made = Walk(again)
         options = [(name, value) for name, value in sorted(vars(self._jitted.options).items())]
-        return made, made.of(self._jitted, options, _context(), *self._described())
+        left = left_alone.told() if self._jitted.options.floats else None
+        return made, made.of(self._jitted, options, _context(), left, *self._described())
 
     def _described(self) -> tuple:
         """What the signature says, as values that can be told."""

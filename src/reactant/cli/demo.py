@@ -12,7 +12,7 @@ HELP = "compile unmodified NumPy code, compare it with the plain run, draw a pic
 _DEMOS = {
     "tv": "scikit-image's total-variation denoiser on a photograph (default)",
     "heat": "examples/heat.py: a stencil updated in place for 10,000 steps",
-    "ocean": "examples/ocean: an ocean model in Numba-CUDA kernels, as a film (takes minutes)",
+    "ocean": "examples/ocean: an ocean model in Numba-CUDA kernels, as a film and a map (takes many minutes)",
 }
 
 

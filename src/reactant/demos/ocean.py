@@ -1,4 +1,5 @@
-"""A user's own package, examples/ocean: an ocean model in Numba-CUDA kernels, and a film of it."""
+"""A user's own package, examples/ocean: an ocean model in Numba-CUDA kernels, a film of it, and what its heat transport
+depends on."""
 from __future__ import annotations
 
 import importlib
@@ -32,8 +33,10 @@ def package() -> ModuleType:
 
 
 def run(output: Path, console: Console, repeats: int = 1, size: int = 64) -> None:
-    """Run a baroclinic channel, show its progress, write the film.
+    """Run a baroclinic channel, show its progress, write the film; then the map of sensitivities, of a small one.
 
     repeats: nothing is timed here."""
     package()
-    importlib.import_module(f"{_NAME}.film").make(output, console, size=size)
+    film = importlib.import_module(f"{_NAME}.film")
+    film.make(output, console, size=size)
+    film.map_sensitivity(output.with_name("sensitivity.png"), console, size=min(size, 24))

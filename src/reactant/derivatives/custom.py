@@ -116,9 +116,10 @@ class CustomDerivative:
             raise UnsupportedError(f"'{name}' has a derivative of its own and uses a traced array from outside, "
                                    "which its rule cannot see.", hint="Pass the array as an argument.",
                                    code="captured-array")
-        if made.written or made.storages:
-            raise UnsupportedError(f"'{name}' has a derivative of its own and writes into arrays from outside.",
-                                   hint="Return new arrays instead.", code="changes-under-transformation")
+        if made.written or made.storages or made.left is not None:
+            raise UnsupportedError(f"'{name}' has a derivative of its own and writes into arrays from outside, or "
+                                   "changes lists, dicts or objects.", hint="Return new arrays instead.",
+                                   code="changes-under-transformation")
         template = _Template(name, args, made.active, made.result, list(made.types))
         rule = requests.CustomRule(
             name,

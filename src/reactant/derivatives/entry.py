@@ -238,6 +238,7 @@ def compiled(function: Any, traced: Callable[[tuple, dict, Any], Any], name: str
         return traced(args, kwargs, given)
 
     entry.__name__ = entry.__qualname__ = name
+    entry.ag__stands_for = inner.function  # type: ignore[attr-defined]
     try:
         signature = inspect.signature(inner.function)
     except (TypeError, ValueError):

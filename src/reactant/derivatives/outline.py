@@ -2,7 +2,7 @@
 
 The leaves of the chosen arguments are its arguments; every traced value from outside that it uses is another one, so
 closures over traced values work. Containers and arrays are copies: what the function writes into its arguments stays
-inside and is an output (`written`), while arrays from outside are written as in any other call.
+inside and is an output (`written`), while arrays, lists, dicts and objects from outside change as in any other call.
 """
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 
 from reactant.calling import signature as sig
 from reactant.calling.jitted import Jitted
+from reactant.derivatives.left_behind import Arguments, LeftBehind
 from reactant.differentiate import requests
 from reactant.differentiate.activity import block_ops
 from reactant.differentiate.requests import Request
@@ -27,7 +28,9 @@ from reactant.frontends.arrays.tensor import ARRAY, PYTHON, SCALAR, Tensor, is_t
 from reactant.frontends.control import branches
 from reactant.frontends.control.branch import Branch
 from reactant.frontends.control.joins import Keep, unify
+from reactant.frontends.control.mutation_log import Change
 from reactant.frontends.control.snapshots import Variables
+from reactant.frontends.control.trees import Tree
 from reactant.frontends.jax.jax_in_numpy import call_in_trace
 from reactant.frontends.session import calls
 from reactant.frontends.session.trace import Failure, current_trace
@@ -62,6 +65,7 @@ class Outlined:
     types: list[ir.Type]
     storages: list[tuple[Storage, int]] = field(default_factory=list)
     checks: list[tuple[int, Failure]] = field(default_factory=list)
+    left: LeftBehind | None = None
     aux: Any = None
 
     def part_aux(self) -> None:
@@ -84,18 +88,20 @@ class Outlined:
 
     def request(self, mode: str, results: Sequence[int], extra: Sequence[ir.Value] = (), *, ones: bool = False,
                 loops: str = "", link: int = -1, count: int = 0) -> tuple[list[ir.Value], list[ir.Value]]:
-        """(results, tangents or cotangents; with `count`, of so many directions at once). Writes into arrays from
-        outside and run-time checks take effect."""
+        """(results, tangents or cotangents; with `count`, of so many directions at once)."""
         with source_map.location():
             request = Request(mode, tuple(range(len(self.active))), tuple(results), ones, loops, link, count)
             made = requests.emit(request, self.callee, self.operands, extra, self.types)
         return made[:len(self.types)], made[len(self.types):]
 
     def take_effect(self, results: Sequence[ir.Value]) -> None:
-        """Write the arrays from outside that the function wrote, and carry on its run-time checks."""
+        """Write the arrays from outside that the function wrote, change the lists, dicts and objects that it changed,
+        and carry on its run-time checks."""
         trace = current_trace()
         for storage, index in self.storages:
             storage.write(results[index])
+        if self.left is not None:
+            self.left.again(list(results))
         for index, error in self.checks:
             trace.checks.append((results[index], error, trace.region))
 
@@ -174,6 +180,8 @@ class _Outlining:
         self.containers: list[Any] = []
         self.seen: dict[int, Tensor] = {}
         self.copies: dict[int, list[Storage]] = {}              # by the caller's memory: what the function has of it
+        self.originals: dict[Storage, Any] = {}                 # the caller's array, by the memory of its copy
+        self.returned: Any = None
         self.result: Any = None
         self.written: list[Slot] = []
 
@@ -194,7 +202,7 @@ class _Outlining:
                                        hint="Test the function without a derivative first.",
                                        code="exception-at-run-time")
             trace.identities[:] = links             # what may be which inside is nobody's any more
-            self.refuse_changed(branch)
+            left = self.left_behind(branch)
             storages = []
             for written, value in branch.written.items():
                 before = written.value      # None: nothing has read it yet. Loops carry what they may take
@@ -208,7 +216,8 @@ class _Outlining:
         finally:
             SESSION.differentiating -= 1
             scratch.erase()
-        return Outlined(self.name, callee, operands, self.active, self.result, self.written, types, storages, checks)
+        return Outlined(self.name, callee, operands, self.active, self.result, self.written, types, storages, checks,
+                        left)
 
     def add(self, value: ir.Value) -> int:
         self.values.append(value)
@@ -226,7 +235,7 @@ class _Outlining:
             args = tuple(ready[i] if i in ready else self.copied(a, None) for i, a in enumerate(self.args))
             kwargs = {n: ready[n] if n in ready else self.copied(a, None) for n, a in self.kwargs.items()}
             with calls.holding(args, kwargs):       # what is written into them is an output
-                result = call_of(self.function)(*args, **kwargs)
+                self.returned = result = call_of(self.function)(*args, **kwargs)
             self.result = sig.map_tree(result, self.leaf)
             for storage, before in self.storages:
                 if origin(storage.read()) != before:    # the version moves on where a branch has put it back, too
@@ -263,6 +272,7 @@ class _Outlining:
         storage = Storage(shape_of(value), dtype_of(value), value=value)
         if outer.kind == ARRAY:
             self.storages.append((storage, value))
+            self.originals[storage] = outer
         return Tensor(storage, kind=outer.kind, strides=outer.strides_ if outer.kind == ARRAY else None,
                       writeable=outer.writeable)
 
@@ -299,19 +309,23 @@ class _Outlining:
             if not is_tensor(child):
                 self.note_containers(child)
 
-    def refuse_changed(self, branch: Branch) -> None:
+    def left_behind(self, branch: Branch) -> LeftBehind | None:
+        """What the function leaves in lists, dicts, objects and variables from outside."""
         inside = {id(c) for c in self.containers}
         gone = branches.dropped(branch) - inside
+        changes: list[tuple[Change, Tree]] = []
         for change, after in branch.objects:
             if id(change.container) in gone:        # it was made by the function
                 continue
-            what = "lists, dicts or objects among its arguments"
-            if id(change.container) not in inside:
-                if type(unify(branches.contents_tree(change.before), after)) is Keep:
-                    continue
-                what = "lists, dicts or variables from outside"
-            raise UnsupportedError(f"'{self.name}' changes {what}, and its derivative is being taken.",
-                                   hint="Return what it makes instead.", code="changes-under-transformation")
+            if id(change.container) in inside:
+                raise UnsupportedError(f"'{self.name}' changes lists, dicts or objects among its arguments, and its "
+                                       "derivative is being taken.",
+                                       hint="Return what it makes instead, or take the derivative by other arguments, "
+                                            "with this object from outside.", code="changes-under-transformation")
+            if type(unify(branches.contents_tree(change.before), after)) is not Keep:
+                changes.append((change, after))
+        given = Arguments(self.originals, frozenset(inside), self.returned)
+        return LeftBehind(self.name, branch, changes, self.add, given) if changes else None
 
     # -- results
 

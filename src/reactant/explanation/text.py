@@ -22,6 +22,7 @@ def text(account: Account) -> str:
              f"native {ms(account.times.native)}, XLA {ms(account.times.xla)}"]
     parts += _between_devices(account)
     parts += [account.choice] if account.choice else []
+    parts += [str(each) for each in account.report.became]
     parts += account.native
     parts += [f"for XLA: {', '.join(account.workarounds)}"] if account.workarounds else []
     parts += [f"not in the compile cache: {account.not_kept}"] if account.not_kept else []

@@ -55,6 +55,8 @@ def matrix_product(a: Wide, b: Wide) -> Wide:
         return wide.constant(0.0, a.dtype, (batch, m, n), a.count)
     if m * n == 1 or k <= 4 or batch * m * n * k <= LITTLE:
         return _all_products(a, b)
+    if a.dtype == np.float16:
+        return _in_float32(a, b)
     if k > BLOCK and digits(a.dtype) > 11:
         return _in_blocks(a, b)
     return _sliced(a, b)
@@ -67,6 +69,19 @@ def _all_products(a: Wide, b: Wide) -> Wide:
     left = a.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 2, 0)))
     right = b.each(lambda limb: ops.broadcast_in_dim(limb, shape, (1, 0, 3)))
     return trees.total(trees.computed_once(left * right))
+
+
+def _in_float32(a: Wide, b: Wide) -> Wide:
+    """Products of float16 limbs are exact in float32, in which hardware adds them up. The least come first."""
+    total: ir.Value | None = None
+    for level in range(a.count, -1, -1):
+        for i in range(level + 1):
+            if i < a.count and level - i < b.count:
+                term = ops.dot_general(a.limbs[i], b.limbs[level - i], contracting_dims=((2,), (1,)),
+                                       batching_dims=((0,), (0,)), dtype=np.float32)
+                total = term if total is None else ops.add(total, term)
+    assert total is not None
+    return entries.split(total, a.dtype, a.count)
 
 
 def _in_blocks(a: Wide, b: Wide) -> Wide:

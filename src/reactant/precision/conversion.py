@@ -2,12 +2,14 @@
 
 Every value of the source format becomes a `Wide`, one of its complex format a `WideComplex`; functions, loops, branches
 and tuples carry their limbs. A rule says what an operation means for such operands (`declare`); one that has none is
-refused with the user's line: nothing is left in the source format but what `without_limbs` and `where` leave. The
-public functions keep their types: arguments are split where they begin, results joined where they end.
+refused with the user's line: nothing is left in the source format but what `without_limbs` leaves (a function's lines,
+or those that an option names). The public functions keep their types: arguments are split where they begin, results
+joined where they end.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,10 +20,12 @@ from reactant.ir import modules, ops
 from reactant.ir.locations import file_and_line
 from reactant.ir.types import shape_and_dtype, tensor_type
 from reactant.options import CompileOptions
-from reactant.precision import entries, wide
+from reactant.precision import entries, error_free, wide
 from reactant.precision.left_alone import is_left
+from reactant.precision.ranges import NUMBER, WHOLE, Place, Watch
 from reactant.precision.values import Value, WideComplex, flat
 from reactant.precision.wide import Wide
+from reactant.rewrite.report import Became
 
 Complexes = {np.dtype(np.float64): np.dtype(np.complex128), np.dtype(np.float32): np.dtype(np.complex64)}
 
@@ -61,6 +65,21 @@ class Conversion:
         self.complex = Complexes.get(self.source)
         self.values: dict[ir.Value, Value] = {}
         self._depth: dict[ir.Value, int] = {}
+        self._left_values: dict[ir.Value, ir.Value] = {}
+        self.became = Became(self.source.name, str(format_))
+        self.watch: Watch | None = None
+        """What looks for results that leave the range."""
+        self._flags: int | None = None
+
+    def watched(self, flags: int | None) -> tuple[list[Place], int | None]:
+        """`run` where the program shall tell which results leave the range of the limbs: by flags before those of its
+        result with the number `flags`, or in a new result. Gives their places, and the number of that result."""
+        self._flags = flags
+        if error_free.LARGEST_EXPONENT[self.limb.name] < error_free.LARGEST_EXPONENT[self.source.name]:
+            self.watch = Watch(self.source, self.limb)
+            modules.inline_calls(self.module)
+        self.run()
+        return [] if self.watch is None else list(self.watch.places), self._flags
 
     def run(self) -> None:
         """Make every function anew."""
@@ -71,6 +90,11 @@ class Conversion:
         modules.run_passes(self.module, "func.func(cse)")
 
     # ---- types -----------------------------------------------------------------------------------------------------
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether limbs have too few digits for functions, which then are computed in the source format."""
+        return error_free.digits(self.limb) < error_free.LEAST_DIGITS
 
     def concerns_type(self, type_: ir.Type) -> bool:
         """Whether values of a type become limbs."""
@@ -127,14 +151,36 @@ class Conversion:
         block = new.regions[0].blocks.append(*inputs, arg_locs=[old.location] * len(inputs))
         with ir.InsertionPoint(block):
             with old.location:
-                given = [self.split(value) for value in block.arguments] if public else \
+                if self.watch is not None:
+                    self.watch.begin()
+                given = [self.split(value, f"argument {k}") for k, value in enumerate(block.arguments)] if public else \
                     self.grouped(list(block.arguments), kind.inputs)
             self.values.update(zip(before.arguments, given, strict=True))
             returned = self.block(before)
             with old.location:
-                ops.create("func.return", results=[], operands=[self.join(v) for v in returned] if public
-                           else flat(returned))
+                given_back = [self.join(v) for v in returned] if public else flat(returned)
+                if public:
+                    self.became.arguments += sum(map(self.concerns_type, inputs))
+                    self.became.results += sum(not isinstance(value, ir.Value) for value in returned)
+                if public and self.watch is not None:
+                    given_back = self._with_flags(self.watch, returned, given_back)
+                    kind = ir.FunctionType.get(inputs, [value.type for value in given_back])
+                    new.attributes["function_type"] = ir.TypeAttr.get(kind)
+                ops.create("func.return", results=[], operands=given_back)
         old.erase()
+
+    def _with_flags(self, watch: Watch, returned: Sequence[Value], joined: list[ir.Value]) -> list[ir.Value]:
+        """Results with a flag for each place of the watch: whether it was not the first to leave the range."""
+        watch.given(returned)
+        code = watch.settled()
+        if not watch.places:
+            return joined
+        numbers = ops.add(ops.iota((len(watch.places),), NUMBER, 0), 1)
+        flags = ops.compare(numbers, ops.broadcast_in_dim(code, (len(watch.places),), ()), "NE")
+        if self._flags is None:
+            self._flags = len(joined)
+            return [*joined, flags]
+        return [ops.concatenate([flags, value], 0) if k == self._flags else value for k, value in enumerate(joined)]
 
     def block(self, block: ir.Block) -> list[Value]:
         """Make the operations of a block anew at the insertion point; gives what it returns."""
@@ -146,7 +192,7 @@ class Conversion:
                 self.operation(op)
         return []
 
-    def region(self, region: ir.Region, new: ir.Region, types: Sequence[ir.Type] | None = None) -> None:
+    def region(self, region: ir.Region, new: ir.Region) -> None:
         """Make a region of an operation anew, with limbs in place of numbers."""
         old = region.blocks[0]
         kinds = [argument.type for argument in old.arguments]
@@ -173,17 +219,20 @@ class Conversion:
             return
         operands = [self.values[operand] for operand in op.operands]
         place = file_and_line(op.location)
-        if self._left(place):
+        if is_left(place, self.options.without_limbs):
             self._leave(op, operands)
             return
         rule = RULES.get(op.name)
         if rule is None:
             raise self.refusal(op, f"'{op.name}' has no form for them")
-        found = rule(self, op, *operands)
+        with self._looked_at(op.name):
+            found = rule(self, op, *operands)
         if found is None:
             self._leave(op, operands)
             return
         results = list(found) if isinstance(found, (list, tuple)) else [found]
+        if self.watch is not None:
+            self.watch.operation(op, place, operands, results)
         if op.name in ops.ELEMENTWISE:
             results = [self.cut(op, operands, each) for each in results]
         self.values.update(zip(op.results, results, strict=True))
@@ -196,6 +245,8 @@ class Conversion:
         depth = max((self._depth.get(v.limbs[0], 0) for v in operands if not isinstance(v, ir.Value)), default=0) \
             + _WEIGHT.get(op.name.split(".")[1], DEEP)
         if depth >= DEEP:
+            if self.watch is not None:
+                self.watch.flush(found.shape)
             limbs = iter(ops.optimization_barrier(*found.limbs))
             found, depth = found.each(lambda _: next(limbs)), 0
         self._depth[found.limbs[0]] = depth
@@ -216,25 +267,38 @@ class Conversion:
 
     # ---- what stays ------------------------------------------------------------------------------------------------
 
-    def _left(self, place: tuple[str, int] | None) -> bool:
-        return is_left(place)
-
     def _leave(self, op: ir.Operation, operands: Sequence[Value]) -> None:
-        """Do an operation in the source format."""
-        mapping = {old: self.join(self.values[old]) for old in self._used(op) if old in self.values}
+        """Do an operation in the source format; results that others left alone use stay in it for them."""
+        mapping = {old: self._left_values[old] if old in self._left_values else self.join(self.values[old])
+                   for old in self._used(op) if old in self.values}
         modules.clone_with(op, mapping)
-        self.values.update((result, self.split(mapping[result])) for result in op.results)
+        name, place = op.name.split(".")[1], file_and_line(op.location)
+        self.became.left[name, f"{place[0]}:{place[1]}" if place else ""] += 1
+        for result in op.results:
+            self._left_values[result] = mapping[result]
+            self.values[result] = self.split(mapping[result], name)
+
+    # ---- what leaves the range -------------------------------------------------------------------------------------
+
+    def _looked_at(self, name: str) -> AbstractContextManager[None]:
+        """Around a rule: what it does inside is looked at by what comes out of it."""
+        whole = self.watch is not None and name.split(".")[1] in (*WHOLE, "sort")
+        return self.watch.asleep() if self.watch is not None and whole else nullcontext()
 
     # ---- between the formats ---------------------------------------------------------------------------------------
 
-    def split(self, value: ir.Value) -> Value:
-        """A value as limbs, where it becomes any."""
+    def split(self, value: ir.Value, name: str = "") -> Value:
+        """A value as limbs, where it becomes any. name: what it is to the user."""
         if not self.concerns_type(value.type):
             return value
         if shape_and_dtype(value.type)[1] == self.source:
-            return entries.split(value, self.limb, self.count)
-        return WideComplex(entries.split(ops.real(value), self.limb, self.count),
-                           entries.split(ops.imag(value), self.limb, self.count))
+            found: Value = entries.split(value, self.limb, self.count)
+        else:
+            found = WideComplex(entries.split(ops.real(value), self.limb, self.count),
+                                entries.split(ops.imag(value), self.limb, self.count))
+        if self.watch is not None:
+            self.watch.split(value, found, Place(name, file_and_line(ir.Location.current)))
+        return found
 
     def join(self, value: Value) -> ir.Value:
         """Limbs as a value of the source format."""
@@ -254,7 +318,7 @@ class _Elementwise(Conversion):
 
     def __init__(self, outer: Conversion, shape: tuple[int, ...]):
         super().__init__(outer.module, outer.format, outer.options)
-        self.values, self.shape = outer.values, shape
+        self.values, self.shape, self.watch, self.became = outer.values, shape, outer.watch, outer.became
 
     def operation(self, op: ir.Operation) -> None:
         """Constants spread over the shape; the rest as it is, where it is elementwise."""

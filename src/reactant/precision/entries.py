@@ -19,10 +19,13 @@ def split(x: ir.Value, limb: np.dtype, count: int) -> Wide:
     if dtype == limb or error_free.digits(dtype) <= error_free.digits(limb):
         return Wide([ops.convert(x, limb)]).first(count)
     limbs, rest = [], x
+    # rounding to five bits of exponent would make zeros of what float16 has below 6e-5
+    exponent = EXPONENT_BITS[dtype.name if limb == np.float16 else limb.name]
     for _ in range(count):
-        rounded = ops.reduce_precision(rest, EXPONENT_BITS[limb.name], error_free.digits(limb) - 1)
+        rounded = ops.reduce_precision(rest, exponent, error_free.digits(limb) - 1)
         limbs.append(ops.convert(rounded, limb))
-        rest = ops.select(ops.is_finite(rounded), ops.subtract(rest, rounded), 0.0)
+        finite = ops.is_finite(limbs[-1] if limb == np.float16 else rounded)
+        rest = ops.select(finite, ops.subtract(rest, rounded), 0.0)
     return Wide(limbs)
 
 

@@ -35,6 +35,10 @@ BITS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8
 LARGEST_EXPONENT = {"float64": 1023, "float32": 127, "bfloat16": 127, "float16": 15}
 
 
+LEAST_DIGITS = 24
+"""Of limbs that functions are computed with."""
+
+
 @cache
 def digits(dtype: np.dtype) -> int:
     """Binary digits of a float, the leading one included."""

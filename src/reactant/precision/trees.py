@@ -6,7 +6,9 @@ import operator
 from collections.abc import Callable
 
 from reactant.ir import ops
-from reactant.precision.values import Number
+from reactant.precision import sums
+from reactant.precision.error_free import LEAST_DIGITS, digits
+from reactant.precision.values import Number, WideComplex
 
 BRANCHES = 8
 """Elements that are taken together in one pass over memory."""
@@ -31,7 +33,11 @@ def reduced(x: Number, combine: Callable[[Number, Number], Number]) -> Number:
 
 
 def total(x: Number) -> Number:
-    """The sum over the first dimension."""
+    """The sum over the first dimension, in lanes where there are two limbs."""
+    if isinstance(x, WideComplex):
+        return WideComplex(total(x.re), total(x.im))
+    if x.count == 2 and digits(x.dtype) >= LEAST_DIGITS:
+        return sums.total(x)
     return reduced(x, operator.add)
 
 

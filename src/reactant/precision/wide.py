@@ -123,6 +123,16 @@ def zeros(like: ir.Value) -> ir.Value:
     return ops.constant(0, dtype_of(like), shape_of(like))
 
 
+def is_zero(x: ir.Value) -> bool:
+    """Whether an array is known to be zeros of any sign."""
+    made = ops.maker(x)
+    while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.pad",
+                                             "stablehlo.slice", "stablehlo.transpose"):
+        x, made = made.operands[0], ops.maker(made.operands[0])
+    content = ops.constant_value(x)
+    return content is not None and not np.any(ops.distinct(content))
+
+
 def _wide(operand: Operand, like: Wide) -> Wide:
     """An operand as limbs; as one where that is all it has."""
     if isinstance(operand, Wide):
@@ -210,10 +220,10 @@ def _sum(x: Wide, y: Wide) -> Wide:
     levels = [[limb] for limb in x.limbs]
     for level, limb in zip(levels, y.limbs, strict=False):
         level.append(limb)
-    return _signed(collected(levels, x.count), ops.add(x.head, y.head))
+    return signed(collected(levels, x.count), ops.add(x.head, y.head))
 
 
-def _signed(found: Wide, plain: ir.Value) -> Wide:
+def signed(found: Wide, plain: ir.Value) -> Wide:
     """`guarded`, where zeros have lost their signs too."""
     if not _guarded:
         return found
@@ -306,7 +316,7 @@ def _product(x: Wide, y: Wide) -> Wide:
                 levels[i + j + 1].append(ops.negate(e))
             elif i + j == x.count:
                 levels[i + j].append(error_free.rounded(ops.multiply(one, other)))
-    return _signed(collected(levels, x.count), error_free.rounded(ops.multiply(x.head, y.head)))
+    return signed(collected(levels, x.count), error_free.rounded(ops.multiply(x.head, y.head)))
 
 
 def square(x: Wide) -> Wide:
@@ -319,16 +329,34 @@ def square(x: Wide) -> Wide:
 
 
 def divide(x: Wide, y: Wide) -> Wide:
-    """x / y, by quotients of first limbs and what they leave."""
+    """x / y, by quotients of first limbs and what they leave: two limbs to 10 u^2 in 26 operations, 7 more where
+    infinities may occur."""
     count = max(x.count, y.count, 2)
     quotient = ops.divide(x.head, y.head)
+    if count == 2:
+        return _divided(_quotient_of_two(x, y, quotient), quotient)
     with finite():
         parts, rest = [quotient], x.first(count)
-        for _ in range(count if count > 2 else 2):
+        for _ in range(count):
             rest = rest - y * parts[-1]
             parts.append(ops.divide(rest.head, y.head))
-        found = renormalised(parts, count) if count > 2 else _three(parts)
+        found = renormalised(parts, count)
     return _divided(found, quotient)
+
+
+def _quotient_of_two(x: Wide, y: Wide, quotient: ir.Value) -> Wide:
+    """What the quotient of first limbs leaves of x is a float of one limb (Joldes, Muller and Popescu, 2017)."""
+    p, e = error_free.product_and_excess(y.head, quotient)
+    rest = ops.add(ops.subtract(x.head, p), e)
+    lower = x.limbs[1] if x.count > 1 else None
+    if y.count > 1:
+        part = ops.multiply(y.limbs[1], quotient)
+        lower = ops.negate(part) if lower is None else ops.subtract(lower, part)
+    if lower is not None:
+        rest = ops.add(rest, lower)
+    low = ops.divide(rest, y.head)
+    high = ops.add(quotient, low)
+    return Wide([high, ops.subtract(low, ops.subtract(high, quotient))])
 
 
 def _divided(found: Wide, quotient: ir.Value) -> Wide:
@@ -337,13 +365,6 @@ def _divided(found: Wide, quotient: ir.Value) -> Wide:
         return found
     good = ops.and_(ops.is_finite(found.head), ops.compare(quotient, 0.0, "NE"))
     return guarded(found, quotient, good)
-
-
-def _three(parts: Sequence[ir.Value]) -> Wide:
-    """Two limbs of three parts, of which each is small to the one before."""
-    low = ops.add(parts[1], parts[2])
-    high = ops.add(parts[0], low)
-    return Wide([high, ops.subtract(low, ops.subtract(high, parts[0]))])
 
 
 def sqrt(x: Wide) -> Wide:

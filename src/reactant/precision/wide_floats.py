@@ -7,6 +7,7 @@ from jaxlib.mlir import ir
 from reactant.options import CompileOptions
 from reactant.precision import rules
 from reactant.precision.conversion import Conversion, Format
+from reactant.rewrite.report import Became, Leaving
 
 __all__ = ["convert", "formats_of", "rules"]
 
@@ -16,7 +17,16 @@ def formats_of(options: CompileOptions) -> list[Format]:
     return [Format(np.dtype(source), *options.limbs(source)) for source, _ in options.floats or ()]
 
 
-def convert(module: ir.Module, options: CompileOptions) -> None:
-    """Replace the floats that the options name, in place. Raises `UnsupportedError` for operations without a rule."""
+def convert(module: ir.Module, options: CompileOptions, leaving: Leaving | None = None) -> list[Became]:
+    """Replace the floats that the options name, in place; gives what has become of each. Raises `UnsupportedError` for
+    operations without a rule. leaving: what becomes of results that leave the range of the limbs."""
+    found = []
     for format_ in formats_of(options):
-        Conversion(module, format_, options).run()
+        made = Conversion(module, format_, options)
+        found.append(made.became)
+        if leaving is None:
+            made.run()
+            continue
+        places, leaving.flags = made.watched(leaving.flags)
+        leaving.places[:0] = [(what, at, str(format_)) for what, at in places]
+    return found

@@ -70,6 +70,34 @@ def is_following() -> bool:
 
 
 @dataclass
+class Leaving:
+    """Results that may leave the range of the floats that a program's floats have become. flags: the program's result
+    that says which checks have held; those of the places are put before them, or in a new result where it is None.
+    places: the operation, the file and line where they are known, and the limbs."""
+    flags: int | None = None
+    places: list[tuple[str, tuple[str, int] | None, str]] = field(default_factory=list)
+
+
+@dataclass
+class Became:
+    """What has become of the floats of one format, limbs. arguments, results: how many are split and joined. left: the
+    operations that keep the format, by name and line."""
+    source: str
+    limbs: str
+    arguments: int = 0
+    results: int = 0
+    left: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name}{f' x{count}' if count > 1 else ''} ({place or 'no source line'})"
+                         for (name, place), count in self.left.items())
+        ends = [f"{count} {name}{'s' if count != 1 else ''}" for count, name in (
+            (self.arguments, "argument"), (self.results, "result"))]
+        return f"{self.source} became {self.limbs}, but for {' and '.join(ends)}" + (
+            f"; what keeps its format: {said}" if said else "")
+
+
+@dataclass
 class Report:
     """The record of one or several passes over a module."""
     fired: dict[str, Firing] = field(default_factory=dict)
@@ -84,6 +112,10 @@ class Report:
     """The module before it took the forms that suit XLA, where a pipeline keeps it."""
     settled: frozenset[Any] | None = field(default=None, repr=False)
     """The rules that fire nowhere in it, where known: then it has no dead op and no two equal ones."""
+    leaving: Leaving | None = field(default=None, repr=False)
+    """Where somebody wants to know it: which results may leave the range of limbs."""
+    became: list[Became] = field(default_factory=list)
+    """What has become of which floats."""
     limit: int | None = None
     """Stop after so many rewrites; `last` is then what the last one was."""
     last: Rewrite | None = None

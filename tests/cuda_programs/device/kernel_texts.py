@@ -1,4 +1,5 @@
 """Kernels as text."""
+from reactant.cuda_programs.device import arrange, prepared, retarget
 
 LOOP = """define void @k(ptr noundef %x, i32 noundef %n) {
 bb:
@@ -25,3 +26,30 @@ no:
 }
 """
 """A barrier in a uniform loop, then a branch that threads take apart."""
+
+SREG = "@llvm.nvvm.read.ptx.sreg"
+KERNEL = f"""define ptx_kernel void @k(ptr %x) {{
+  %t = call i32 {SREG}.tid.x()
+  %n = call i32 {SREG}.ntid.x()
+  %y = call i32 {SREG}.tid.y()
+  %r = mul i32 %y, %n
+  %u = add i32 %r, %t
+  %i = sext i32 %u to i64
+  %p = getelementptr i32, ptr %x, i64 %i
+  BARRIER
+  store i32 %n, ptr %p
+  ret void
+}}
+declare i32 {SREG}.tid.x()
+declare i32 {SREG}.tid.y()
+declare i32 {SREG}.ntid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+"""
+BARRIER = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
+MEETS = KERNEL.replace("BARRIER", BARRIER)
+
+
+def object_text(kernel, known):
+    """The object of a module as LLVM IR, with copies for shapes that are known."""
+    module = retarget.retargeted(kernel)
+    return arrange.arranged(prepared.prepared(module, known), module, "here")

@@ -126,13 +126,21 @@ static void NAME_reference(int bx, int T, int NX, const int *x, int *y, int n) {
     for (int t = 0; t < T; ++t) { A[t] = t; B[t] = bx * T + t; C[t] = 1; alive[t] = 1; }
 REFERENCE
 }
+static void NAME_launch(int G, dim3 d, const int *x, int *y, int n) {
+    if (d.x == ONE_X && d.y == ONE_Y) NAME<<<G, dim3(ONE_X, ONE_Y)>>>(x, y, n);
+    else if (d.x == TWO_X && d.y == TWO_Y) NAME<<<G, dim3(TWO_X, TWO_Y)>>>(x, y, n);
+    else NAME<<<G, d>>>(x, y, n);
+}
 """
+SHAPES = [(64, 1, 16, 4), (16, 1, 32, 3), (50, 1, 16, 8)]
+"""Of blocks that the compiler sees; others it does not."""
 MAIN = """
-typedef void Kernel(const int *, int *, int);
+typedef void Launch(int, dim3, const int *, int *, int);
 typedef void Reference(int, int, int, const int *, int *, int);
 int main() {
-    struct { const char *name; Kernel *kernel; Reference *reference; bool warps; } all[] = {ROWS};
-    const dim3 blocks[] = {dim3(64), dim3(32), dim3(128), dim3(16, 4), dim3(50), dim3(8, 5), dim3(96), dim3(32, 3)};
+    struct { const char *name; Launch *launch; Reference *reference; bool warps; } all[] = {ROWS};
+    const dim3 blocks[] = {dim3(64), dim3(32), dim3(128), dim3(16, 4), dim3(50), dim3(8, 5), dim3(96), dim3(32, 3),
+                           dim3(16), dim3(16, 8)};
     int bad = 0, ran = 0, *x, *y, *z;
     const int G = 3;
     cudaMallocManaged(&x, 1024); cudaMallocManaged(&y, 4096); cudaMallocManaged(&z, 4096);
@@ -141,7 +149,7 @@ int main() {
         const int T = d.x * d.y;
         if (k.warps && T % 32) continue;
         for (int i = 0; i < T * G; ++i) y[i] = z[i] = 5;
-        k.kernel<<<G, d>>>(x, y, n);
+        k.launch(G, d, x, y, n);
         cudaDeviceSynchronize();
         for (int b = 0; b < G; ++b) k.reference(b, T, d.x, x, z, n);
         ++ran;
@@ -165,6 +173,8 @@ def program(seed, count):
     made = [HEAD]
     for kernel in kernels:
         text = KERNEL.replace("BODY", "\n".join(kernel.code)).replace("REFERENCE", "\n".join(kernel.reference))
+        for word, extent in zip(("ONE_X", "ONE_Y", "TWO_X", "TWO_Y"), SHAPES[len(made) % len(SHAPES)], strict=True):
+            text = text.replace(word, str(extent))
         made.append(text.replace("NAME", kernel.name))
-    rows = ", ".join(f'{{"{k.name}", {k.name}, {k.name}_reference, {str(k.warps).lower()}}}' for k in kernels)
+    rows = ", ".join(f'{{"{k.name}", {k.name}_launch, {k.name}_reference, {str(k.warps).lower()}}}' for k in kernels)
     return "".join([*made, MAIN.replace("ROWS", rows)])

@@ -42,7 +42,7 @@ class Threads:
         rng = self.rng
         if depth == 0 or rng.random() < .25:
             return rng.choice([*FLOATS, "0.5f", "3", f"xf[({self.place()}) & 255]", f"({self.integer(1)} & 15)",
-                               "yf[g]"])
+                               "yf[g]", f"x4[{rng.choice([2, 3, 4, 4])} * {rng.choice('gt')} + {rng.randint(0, 4)}]"])
         how = rng.random()
         if how < .6:
             return f"({self.real(depth - 1)} {rng.choice('+-*')} {self.real(depth - 1)})"
@@ -83,6 +83,9 @@ class Threads:
             return f"ADD(&count[({self.place()}) & 15], {self.integer(1)});"
         if chance < .82:
             return f"pairs[g].{rng.choice(['one', 'two'])} = {self.integer(1)};"
+        if chance < .84:
+            fields = rng.sample(range(3), rng.choice([2, 3, 3]))
+            return " ".join(f"triples[g].part[{k}] = {self.integer(1)};" for k in fields)
         if chance < .86:
             changed = f"kept[{self.integer(1)} & 3] += 1;"
             return f"{{ int kept[4] = {{a, b, c, t}}; {changed} {rng.choice(INTEGERS)} = kept[b & 3]; }}"
@@ -98,14 +101,15 @@ HEAD = """#include <cmath>
 #include <cstdio>
 #include <cstring>
 struct Pair { int one; double between; short two; };
+struct Triple { int part[3]; };
 #ifdef __CUDA_ARCH__
 #define ADD(PLACE, VALUE) atomicAdd(PLACE, VALUE)
 #else
 #define ADD(PLACE, VALUE) *(PLACE) += (VALUE)
 #endif
-#define TAKEN const int *x, const float *xf, const unsigned char *xb, const short *xs, int *y, float *yf, \\
-              unsigned char *yb, Pair *pairs, int *count, int n
-#define GIVEN x, xf, xb, xs, y, yf, yb, pairs, count, n
+#define TAKEN const int *x, const float *xf, const float *x4, const unsigned char *xb, const short *xs, int *y, \\
+              float *yf, unsigned char *yb, Pair *pairs, Triple *triples, int *count, int n
+#define GIVEN x, xf, x4, xb, xs, y, yf, yb, pairs, triples, count, n
 """
 KERNEL = """
 __host__ __device__ inline void NAME_body(int g, int t, int ty, int bx, int T, TAKEN) {
@@ -130,16 +134,19 @@ ROW = """    const int T = blockDim.x * blockDim.y;
 MAIN = """
 typedef void Kernel(TAKEN);
 typedef void Body(int, int, int, int, int, TAKEN);
-struct Memory { int y[1024]; float yf[1024]; unsigned char yb[1024]; Pair pairs[1024]; int count[16]; };
+struct Memory { int y[1024]; float yf[1024]; unsigned char yb[1024]; Pair pairs[1024]; Triple triples[1024];
+                int count[16]; };
 int main() {
     struct { const char *name; Kernel *kernel; Body *body; } all[] = {ROWS};
     const dim3 blocks[] = {dim3(64), dim3(32), dim3(128), dim3(16, 4), dim3(50), dim3(8, 5), dim3(7), dim3(33, 3)};
     int bad = 0, ran = 0, *x;
-    float *xf;
+    float *xf, *x4;
     unsigned char *xb;
     short *xs;
     Memory *ours, *theirs;
     cudaMallocManaged(&x, 1024); cudaMallocManaged(&xf, 1024); cudaMallocManaged(&xb, 256); cudaMallocManaged(&xs, 512);
+    cudaMallocManaged(&x4, 2700 * sizeof(float));
+    for (int i = 0; i < 2700; ++i) x4[i] = i % 37 * 0.5f;
     cudaMallocManaged(&ours, sizeof(Memory)); cudaMallocManaged(&theirs, sizeof(Memory));
     for (int i = 0; i < 256; ++i)
         x[i] = (i * 29 + 7) % 11, xf[i] = x[i] * 0.37f - 1, xb[i] = i * 7 % 3, xs[i] = i * 31 % 17 - 8;
@@ -148,11 +155,11 @@ int main() {
         memset((void *)ours, 5, sizeof(Memory));
         for (int i = 0; i < 1024; ++i) ours->yf[i] = 0.5f * i;
         memcpy((void *)theirs, (void *)ours, sizeof(Memory));
-        k.kernel<<<G, d>>>(x, xf, xb, xs, ours->y, ours->yf, ours->yb, ours->pairs, ours->count, n);
+        k.kernel<<<G, d>>>(x, xf, x4, xb, xs, ours->y, ours->yf, ours->yb, ours->pairs, ours->triples, ours->count, n);
         if (cudaDeviceSynchronize() != cudaSuccess) { printf("%s fails\\n", k.name); return 1; }
         for (int g = 0; g < G * T; ++g)
-            k.body(g, g % T, g % T / int(d.x), g / T, T, x, xf, xb, xs, theirs->y, theirs->yf, theirs->yb,
-                   theirs->pairs, theirs->count, n);
+            k.body(g, g % T, g % T / int(d.x), g / T, T, x, xf, x4, xb, xs, theirs->y, theirs->yf, theirs->yb,
+                   theirs->pairs, theirs->triples, theirs->count, n);
         ++ran;
         for (int i = 0; i < 1024; ++i)
             if (ours->yf[i] != ours->yf[i] && theirs->yf[i] != theirs->yf[i]) ours->yf[i] = theirs->yf[i];

@@ -4,12 +4,6 @@ import re
 from tests.cuda_programs.device.test_vectors import group
 
 
-def test_every_other_element_comes_from_two_rows():
-    text = group("  %d = shl i64 %i, 1\n  %r = getelementptr float, ptr %x, i64 %d\n"
-                 "  %v = load float, ptr %r, align 4\n  store float %v, ptr %q, align 4\n  ret void\n")
-    assert text.count("load <8 x float>") == 2 and "i32 0, i32 2, i32 4, i32 6, i32 9, i32 11" in text
-
-
 def test_bounds_that_hold_an_index_are_asked_first():
     text = group("  %m = call i32 @llvm.smax.i32(i32 %t, i32 %n)\n  %k = zext nneg i32 %m to i64\n"
                  "  %r = getelementptr float, ptr %x, i64 %k\n  %v = load float, ptr %r, align 4\n"

@@ -164,6 +164,25 @@ def test_the_logistic_function_is_recognised():
         np.testing.assert_allclose(g, y * (1 - y), rtol=1e-14)
 
 
+@pytest.mark.parametrize(("dtype", "small", "guarded"), [
+    (np.float64, 1e-20, False), (np.float64, 1e-40, True), (np.float32, 1e-5, False), (np.float32, 1e-20, True)])
+def test_a_divisor_far_from_zero_needs_no_guard(dtype, small, guarded):
+    """Weights of WENO: where what divides is least, and zero is chosen instead, the derivative is zero."""
+    x, y = np.array([0.0, 3.0, 0.0], dtype), np.array([1.0, 2.0, 0.0], dtype)
+
+    def weighted(x, y):
+        quotient = ops.divide(y, ops.add(ops.multiply(x, x), small))
+        return ops.select(ops.compare(x, 0, "GT"), quotient, y)
+    module = module_of(weighted, [x, y])
+    with building():
+        made = vjp(module, [0, 1], [0])
+        divisions = modules.counts(made)["stablehlo.divide"]
+        _, *found = compiled(made, [x, y, np.ones(3, dtype)])
+    assert divisions == (3 if guarded else 2)
+    np.testing.assert_allclose(found[0], [0.0, -12.0 / 81.0, 0.0], rtol=1e-5)
+    np.testing.assert_allclose(found[1], [1.0, 1.0 / 9.0, 1.0], rtol=1e-5)
+
+
 @pytest.mark.slow
 def test_what_softmax_divides_by_is_never_zero():
     """Its sum has an exp(0), so nothing is chosen for 0 / 0; a sum of exponentials alone may vanish, where masked."""

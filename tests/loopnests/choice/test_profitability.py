@@ -40,6 +40,14 @@ def nanmax(x):
     return jax.lax.reduce(x, np.float32(-np.inf), lambda p, q: jnp.where((q > p) | (p != p), q, p), (1,))[:, None]
 
 
+def recursion(x):
+    """Differences of neighbours, of neighbours' differences, and so on."""
+    y = x
+    for k in range(1, 9):
+        y = (x[:, k:] - 0.5) * y[:, :-1] - (x[:, :-k] + 0.25) * y[:, 1:]
+    return y
+
+
 TABLE = {
     # after a product, where XLA's own code is as fast: it stays
     "softmax of a product": (lambda x, w: jax.nn.softmax(x @ w), (of(N, N), of(N, N)), False),
@@ -57,6 +65,9 @@ TABLE = {
     "many small products": (iterations(lambda c, r: jnp.tanh(r @ c @ r.T @ (c - r) @ r)), (of(5, 5),), True),
     "one small product": (iterations(lambda c, r: c + r), (of(5, 5),), False),
     "products of more": (iterations(lambda c, r: jnp.tanh(r @ c @ r.T @ (c - r) @ r)), (of(32, 32),), False),
+    "a long recursion after a product": (iterations(lambda c, r: c + r.T @ jnp.pad(recursion(r @ c), ((0, 0), (4, 4)))),
+                                         (of(96, 96),), True),
+    "a short one": (iterations(lambda c, r: c + r.T @ ((r @ c)[:, ::-1] * 0.5 - c)), (of(96, 96),), False),
     # short programs, which XLA's client would run in another thread, and many small kernels
     "short program": (lambda x: jnp.tanh(x @ x - x.mean()) @ x, (of(16, 16),), True),
     "short program of few operations": (lambda x: x * 2 + 1, (of(16, 16),), False),

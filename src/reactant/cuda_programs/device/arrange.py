@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from reactant.cuda_programs.device import (
     affine,
+    beside,
     blocks,
     coarse_kernels,
     current,
@@ -20,11 +21,14 @@ from reactant.cuda_programs.device import (
     library,
     mathematics,
     narrow,
+    reach,
     rows,
+    shapes,
     tables,
     together,
     volatile,
 )
+from reactant.cuda_programs.device.beside import Beside
 from reactant.cuda_programs.device.blocks import marked
 from reactant.cuda_programs.device.guards import RowVectors
 from reactant.cuda_programs.device.interior import agreement as agreed
@@ -48,6 +52,7 @@ from reactant.native import engine
 from reactant.support.records import dataclass
 
 Written = TypeVar("Written", bound=Vectors)
+_CONSTANTS = re.compile(r'^@("[^"]*"|[-\w$.]+) = [^\n]*?\bconstant ', re.MULTILINE)
 _DEFINED = re.compile(r'^@("[^"]*"|[-\w$.]+) = (?!external |extern_weak )', re.MULTILINE)
 
 
@@ -98,10 +103,13 @@ class Arranger:
     def __init__(self, module: Module, source: Retargeted, identity: str, checks: int = 0,
                  versions: Sequence[Version] = ()) -> None:
         self.versions, self.version = () if checks else versions, OWN
+        self.shape: shapes.Shape | None = None
         self.module, self.source, self.identity, self.checks = module, source, identity, checks
         self.layout = Layout(module.rest)
         self.entries: list[tables.Entry] = []
         self.made: list[str] = []
+        self.reach = ("", 0)
+        self.constants = frozenset(m.strip('"') for m in _CONSTANTS.findall(module.rest))
         self.current = False
         self.notes: list[str] = []
         numbers = [int(n) for n in re.findall(r"^!(\d+) = ", module.rest, re.MULTILINE)]
@@ -119,6 +127,7 @@ class Arranger:
         text = self.module.functions.pop(name)
         self.version = OWN
         self.arrange(name, text)
+        self.copies(name)
         for version in self.versions:
             self.version = version
             own = f"{name}.{version.label}"
@@ -128,6 +137,21 @@ class Arranger:
             except (NotAnother, NotVectorizable) as reason:
                 self._back(before, own, reason)
 
+    def copies(self, name: str) -> None:
+        """The copies of a kernel for shapes of blocks, and what chooses one."""
+        made: dict[shapes.Shape, str] = {}
+        for shape, own in self.source.copies.get(name, {}).items():
+            self.shape, before = shape, self._before()
+            try:
+                self.arrange(own, self.module.functions.pop(own))
+                made[shape] = blocks.PREFIX + own
+            except NotAnother as reason:
+                self._back(before, own, reason)
+        self.shape = None
+        if made:
+            self.made.append(shapes.chosen(f"{name}.chosen", self.entries[-1].function, made))
+            self.entries[-1].function = f"{blocks.PREFIX}{name}.chosen"
+
     def arrange(self, name: str, text: str) -> None:
         """One version of a kernel; `name`: what its functions are called after."""
         rows = False
@@ -135,6 +159,8 @@ class Arranger:
             text, rows = coarse_kernels.coarsened(text, self.version.factors, self.source.shared, self.layout)
         self.rows_of_warps = rows
         made = kernel(text)
+        if self.version is OWN and not self.checks:
+            self.reached(made)
         shared = shared_of(made, self.source.shared, self.layout)
         hoisted = with_addresses(made.function, shared.addresses)
         next(iter(made.function.blocks.values()))[:0] = hoisted
@@ -144,11 +170,13 @@ class Arranger:
             self.copied(made)
             return self.together(made, shared, cuts.pieces(made))
         alone = None if cuts.has_cuts(made) else copy.deepcopy(made)
+        if self.shape and alone is not None:
+            raise NotAnother("threads do not meet")
         self.copied(made)
         if self.version.how in ("", "vectors") and self.vectors(made, shared, alone):
             return None
-        if self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
-            raise NotAnother(self.version.label)
+        if self.shape or self.version.how == "vectors" or (self.version.how == "threads" and alone is None):
+            raise NotAnother(self.version.label or "no vectors")
         if alone is None:
             return self.together(made, shared, cuts.pieces(made))
         wide = copy.deepcopy(alone)
@@ -161,6 +189,11 @@ class Arranger:
             self.made.append(blocks.independent(wide, body, shared.setup, "", None))
         self.entry(made, shared)
         return None
+
+    def reached(self, made: Kernel) -> None:
+        """Write what says which memory the blocks of a kernel access, if it can be said."""
+        text, self.reach = reach.reach_function(made, self.source, self.layout, self.constants)
+        self.made.append(text)
 
     def vectors(self, made: Kernel, shared: Shared, alone: Kernel | None) -> bool:
         """A kernel that groups of threads run as vectors, if all of it can be; False, and nothing made, otherwise."""
@@ -211,12 +244,14 @@ class Arranger:
         return self.note("distinct !{" + ", ".join(["SELF", *map(self.note, parts)]) + "}")
 
     def entry(self, made: Kernel, shared: Shared, flags: int = 0) -> None:
+        if self.shape:
+            return
         if self.version is not OWN:
             self.entries[-1].versions.append((self.version, blocks.PREFIX + made.name, self.rows_of_warps))
             return
         self.entries.append(tables.Entry(made.name, blocks.PREFIX + made.name, made.parameters, flags=flags,
                                          max_threads=self.source.limits.get(made.name, 0),
-                                         static_shared=shared.bytes))
+                                         static_shared=shared.bytes, reach=self.reach))
 
     def types(self, cut: cuts.Pieces) -> dict[str, str]:
         """The types of kept values."""
@@ -253,7 +288,9 @@ class Arranger:
             alone = Alone(group, memory, agreement, thread[0], self.loop)
             self.made += [group.group(arrays), alone.apart(), alone.text()]
         else:
-            rounds = Rounds(group, border, memory, agreement)
+            most = beside.at_a_time(group, border, memory, self.shape)
+            rounds = Beside(group, border, memory, agreement, self.shape, most) if self.shape and most > 1 else \
+                Rounds(group, border, memory, agreement, self.shape)
             self.made += [group.group(arrays, "alwaysinline ", site) for site in rounds.sites]
             self.made += [rounds.apart(), rounds.text()]
         self.entry(made, shared)

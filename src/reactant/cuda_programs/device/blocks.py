@@ -13,8 +13,9 @@ from reactant.cuda_programs.device.writer import Writer
 PREFIX = "reactant_blocks__"
 BESIDE = 1024
 """Threads of a row that are run before the next row of the same blocks is."""
-GRID, BLOCK, DYNAMIC = 8, 20, 32
-"""Where ReactantLaunch (runtime/reactant_launch.h) has the extents and the bytes of dynamic shared memory."""
+GRID, BLOCK, DYNAMIC, COUNT = 8, 20, 32, 40
+"""Where ReactantLaunch (runtime/reactant_launch.h) has the extents, the bytes of dynamic shared memory, and how many
+blocks there are."""
 
 
 def arguments_of(f: Writer, parameters: Iterable[Parameter]) -> None:
@@ -28,11 +29,14 @@ def arguments_of(f: Writer, parameters: Iterable[Parameter]) -> None:
         f.let(f"load {parameter.value}, ptr {place}, !invariant.load !{{}}", parameter.name)
 
 
-def launch_of(f: Writer) -> None:
-    """The registers that are the same for a whole launch."""
+def launch_of(f: Writer, shape: tuple[int, int, int] | None = None) -> None:
+    """The registers that are the same for a whole launch; `shape`: of its blocks, where that is known."""
     for number, axis in enumerate(library.AXES):
         f.field("%launch", GRID + 4 * number, "i32", f"%r.nctaid.{axis}")
-        f.field("%launch", BLOCK + 4 * number, "i32", f"%r.ntid.{axis}")
+        if shape:
+            f.let(f"add i32 {shape[number]}, 0", f"%r.ntid.{axis}")
+        else:
+            f.field("%launch", BLOCK + 4 * number, "i32", f"%r.ntid.{axis}")
     f.field("%launch", DYNAMIC, "i64", "%r.dynamic_shared")
     f.let("getelementptr i8, ptr %launch, i64 0", register_name("reactant.launch"))
 

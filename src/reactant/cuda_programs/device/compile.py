@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 
 from reactant.cuda_programs.device import arrange, checks, front, merging, prepared, retarget, tables, versions
+from reactant.cuda_programs.device.shapes import Shapes
 from reactant.native import engine
 
 CHECKS = {"": 0, "memory": tables.CHECKED, "race": tables.CHECKED | tables.RACES}
@@ -34,17 +35,18 @@ def device_code(source: str | os.PathLike, options: Sequence[str] = (), *, contr
                           relocatable=relocatable, compiler=compiler, system=system)[0]
 
 
-def object_ir(code: str, identity: str, check: str = "", tune: Sequence[str] = ()) -> str:
+def object_ir(code: str, identity: str, check: str = "", tune: Sequence[str] = (), shapes: Shapes | None = None) -> str:
     """LLVM IR of the object for a module of `device_code`, before LLVM optimises it; `tune`: versions that kernels
-    have, too."""
+    have, too. `shapes`: of the blocks that kernels are launched with, as far as that is known."""
     module = retarget.retargeted(code)
-    made = prepared.prepared(module)
+    made = prepared.prepared(module, {} if check else shapes)
     merging.require_definitions(made)
     made = checks.checked(made, module) if check else checks.without_places(made)
     return arrange.arranged(made, module, identity, CHECKS[check], [versions.OTHERS[label] for label in tune])
 
 
-def device_object(code: str, identity: str, check: str = "", tune: Sequence[str] = ()) -> bytes:
+def device_object(code: str, identity: str, check: str = "", tune: Sequence[str] = (),
+                  shapes: Shapes | None = None) -> bytes:
     """An ELF object file with the kernels of a module of `device_code`, in the form of `runtime/reactant_launch.h`.
 
     Args:
@@ -52,18 +54,21 @@ def device_object(code: str, identity: str, check: str = "", tune: Sequence[str]
         identity: what the object and the host's object of the same source call themselves.
         check: what is checked while kernels run: "memory", or "race" for races, too (a key of `CHECKS`).
         tune: versions that kernels have, too, of which the program finds out the fastest (keys of `versions.OTHERS`).
+        shapes: extents of blocks in threads, by the mangled names of the kernels that are launched with them: there is
+            code in which they are constants. Launches of other shapes run code in which they are not.
 
     Raises:
         DeviceLinkError: where it calls what it does not define.
     """
-    return engine.object_file(object_ir(code, identity, check, tune))
+    return engine.object_file(object_ir(code, identity, check, tune, shapes))
 
 
-def linked_object(codes: Sequence[str], identity: str, check: str = "", tune: Sequence[str] = ()) -> bytes:
-    """The object file for the device code of a program, a module for each of its files.
+def linked_object(codes: Sequence[str], identity: str, check: str = "", tune: Sequence[str] = (),
+                  shapes: Shapes | None = None) -> bytes:
+    """The object file for the device code of a program, a module for each of its files; as `device_object`.
 
     Raises:
         DeviceLinkError: where the modules do not fit together.
     """
-    text = object_ir(merging.merged(codes), identity, check, tune)
+    text = object_ir(merging.merged(codes), identity, check, tune, shapes)
     return engine.object_file(f'{text}\n@{LINKED} = weak_odr constant i8 0, section "{LINKED_SECTION}"\n')

@@ -30,18 +30,20 @@ class Kept(Values):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.entered = [c for c in self.cut.cuts if c.meeting and c.meeting.code < FIRST_OF_WARP]
-        self.in_order, self.alike = self._alike()
+        self.in_order, self.alike = self.in_common(set())
         self.once = {n: self.step(n) or 0 for n in self.cut.kept if self.same(n) or n in self._affine}
 
-    def _alike(self) -> tuple[bool, list[str]]:
+    def in_common(self, registers: set[str]) -> tuple[bool, list[str]]:
         """Whether all groups of a block come to the same meetings, as sure as can be, and kept values that all of
-        them have in common then. What is in memory may change between two groups' looking at it."""
+        them have in common then. What is in memory may change between two groups' looking at it. `registers`: those
+        that blocks which are asked about differ by."""
         if not self.entered:
             return True, []
         anew = {*self.cut.anew}
         loaded = {name for name, line in self.spread.lines.items() if opcode_of(line) == "load" and name not in anew}
         answers = {c.meeting.result for c in self.cut.cuts if c.meeting and c.meeting.result and c not in self.entered}
-        differ = self.spread.differing({"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, *loaded, *answers})[0]
+        sources = {"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, *loaded, *answers, *registers}
+        differ = self.spread.differing(sources, of_block=True)[0]
         if any(self.spread.meets(label) and self.spread.condition(label) in differ for label in self.spread.branches):
             return False, []
         return True, [n for n in self.cut.kept if n not in differ]

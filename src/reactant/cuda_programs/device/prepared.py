@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from reactant.cuda_programs.device import library
+from reactant.cuda_programs.device import library, shapes, switches
 from reactant.cuda_programs.device.retarget import Retargeted
+from reactant.cuda_programs.device.shapes import Shapes
 from reactant.cuda_programs.device.text import declared, quoted
 from reactant.kernels.llvm_ir import cleanup
 from reactant.native import engine
@@ -17,9 +18,10 @@ _MENTIONED = re.compile(r'@("[^"]+"|[-\w$.]+)')
 _MEETS = re.compile(r"@(?:reactant\.(?:barrier|shuffle|vote|match|reduce)|nvvm\.barrier|nvvm\.shfl)")
 
 
-def prepared(module: Retargeted) -> str:
-    """The module's text with one function for each kernel, into which everything is inlined that can be."""
-    text = module.text
+def prepared(module: Retargeted, known: Shapes | None = None) -> str:
+    """The module's text with one function for each kernel, into which everything is inlined that can be; one more for
+    each shape of blocks that is `known`, of kernels whose threads meet."""
+    text, module.copies = shapes.with_copies(module.text, module.kernels, known or {})
     there = declared(text)
     added, names = library.definitions(there.values())
     for name in names & there.keys():
@@ -28,7 +30,8 @@ def prepared(module: Retargeted) -> str:
     text += "".join(f'declare {kind} @{quoted(name)}() nounwind willreturn memory(none)\n'
                     for name, kind in library.REGISTERS.items() if name not in there and f"@{name}(" in text)
     text += library.external(text)
-    return _inlined(text, set(module.kernels), {*module.device, *module.constant})
+    copies = {name for made in module.copies.values() for name in made.values()}
+    return _inlined(text, copies.union(module.kernels), {*module.device, *module.constant})
 
 
 def _meetings(added: str, there: dict[str, str]) -> str:
@@ -56,17 +59,12 @@ def _inlined(text: str, kernels: set[str], kept: set[str]) -> str:
         for variable in parsed.global_variables:
             if not variable.is_declaration and not variable.name.startswith("llvm."):
                 variable.linkage = "external" if variable.name in kept else "internal"
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        passes.add_global_dead_code_eliminate_pass()
-        passes.add_simplify_cfg_pass()
-        passes.add_instruction_combine_pass()
-        passes.add_lower_switch_pass()
-        passes.add_unify_function_exit_nodes_pass()
-        passes.add_loop_simplify_pass()
-        passes.add_lcssa_pass()
-        passes.add_instruction_namer_pass()
-        passes.run(parsed, engine.llvm.create_pass_builder(engine._machine(), llvm.create_pipeline_tuning_options(2)))
+        _run(parsed, "always_inliner", "global_dead_code_eliminate", "simplify_cfg", "instruction_combine",
+             "instruction_namer")
+        if " switch " in (text := str(parsed)):
+            parsed.close()
+            parsed = llvm.parse_assembly(switches.sequential(text), context=context)
+        _run(parsed, "lower_switch", "unify_function_exit_nodes", "loop_simplify", "lcssa", "instruction_namer")
         for variable in parsed.global_variables:
             if not variable.is_declaration and variable.name in kept:
                 variable.linkage = "internal"
@@ -74,6 +72,15 @@ def _inlined(text: str, kernels: set[str], kept: set[str]) -> str:
         parsed.close()
         context.close()
     return made
+
+
+def _run(module: Any, *names: str) -> None:
+    """Passes over a module."""
+    passes = engine.llvm.create_new_module_pass_manager()
+    for name in names:
+        getattr(passes, f"add_{name}_pass")()
+    options = engine.llvm.create_pipeline_tuning_options(2)
+    passes.run(module, engine.llvm.create_pass_builder(engine._machine(), options))
 
 
 def _recursive(module: Any) -> set[str]:

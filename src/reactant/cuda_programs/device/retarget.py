@@ -43,6 +43,8 @@ class Retargeted:
     """Kernels that kernels launch, of this file or of others."""
     limits: dict[str, int] = field(default_factory=dict)
     """The most threads of a block, of kernels that say so (__launch_bounds__)."""
+    copies: dict[str, dict[tuple[int, int, int], str]] = field(default_factory=dict)
+    """Copies of kernels for shapes of blocks (`shapes`)."""
 
 
 _MANAGED = re.compile(rf'^(@{NAME} = )([^\n]*?)(addrspace\(1\) )[^\n]*?(global) ([^\n]*), section "reactant_managed"',

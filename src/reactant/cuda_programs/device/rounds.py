@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from reactant.cuda_programs.device.blocks import place_of_block
 from reactant.cuda_programs.device.kept import APART
+from reactant.cuda_programs.device.shapes import Shape
 from reactant.cuda_programs.device.stepped import Stepped
 from reactant.cuda_programs.device.steps import FRAME
 from reactant.cuda_programs.device.text import quoted
@@ -21,15 +22,16 @@ REDUCING = ("barrier.count", "barrier.and", "barrier.or")
 class Rounds(Stepped):
     """Writes it. `border`: the version for groups that are not in the interior, or the same."""
 
-    def __init__(self, group: Vectors, border: Vectors, memory: Memory, agreement: str) -> None:
-        super().__init__(group, memory, agreement)
+    def __init__(self, group: Vectors, border: Vectors, memory: Memory, agreement: str,
+                 shape: Shape | None = None) -> None:
+        super().__init__(group, memory, agreement, shape)
         self.border = border
         self.sites = [0, *(c.site for c in group.entered)]
 
     def text(self) -> str:
         f = self.f
         self.begun()
-        place_of_block(f, "%number")
+        following = self._block_begins()
         self._placed("%number")
         f.line("br i1 %whole, label %go.at.0, label %singly")
         self._singly()
@@ -44,15 +46,20 @@ class Rounds(Stepped):
         f.line(f"call void @{quoted(self.made.name + '.apart')}(ptr %frame, ptr %reached)")
         f.let("call i32 @reactant_run_block(ptr %frame)")
         f.line("br label %block.end")
-        return self.ended("%number, 1")
+        return self.ended(following)
+
+    def _block_begins(self) -> str:
+        """Where the block is; the number of the one that is run next, as a sum."""
+        place_of_block(self.f, "%number")
+        return "%number, 1"
 
     def limited(self, within_limits: str) -> None:
         f = self.f
         self._scratch(4, "%reached")
         for name in ("%least", "%most"):
-            f.let("alloca i32", name)
+            self._own("i32", name)
         for k, name in enumerate(self.group.alike):
-            f.let(f"alloca {self.group.types[name]}", f"%alike.{k}")
+            self._own(self.group.types[name], f"%alike.{k}")
         over = f.let(f"urem i32 %r.ntid.x, {self.size}")
         f.let(f"and i1 {f.let(f'icmp eq i32 {over}, 0')}, {within_limits}", "%whole")
 
@@ -68,6 +75,20 @@ class Rounds(Stepped):
         f.line("store i32 2147483647, ptr %least")
         f.line("store i32 -2147483648, ptr %most")
         f.line(f"br label %z{at}")
+        self._loops(at, "called" if self.agreement else "x")
+        more = [*(f"ptr %alike.{k}" for k in range(len(group.alike))),
+                *(f"{group.types[name]} %in.{k}{at}" for k, name in enumerate(group.alike))]
+        state = next((c.state for c in group.entered if c.site == site), 0)
+        result = self.call(str(state), group.name_of(site), self.border.name_of(None), more, at)
+        self._reached(result, asked, at)
+        self._loops_end(at)
+        self._rows_end(f"reached{at}", at)
+        f.label(f"reached{at}")
+        self._next(states, asked, at)
+
+    def _loops(self, at: str, end: str) -> None:
+        """The loops over groups begin; `end`: what the block where a group ends is called."""
+        f = self.f
         f.label(f"z{at}")
         f.line(f"%r.tid.z{at} = phi i32 [ 0, %go{at} ], [ %z.next{at}, %z.end{at} ]")
         f.line(f"%base.z{at} = phi i64 [ 0, %go{at} ], [ %base.next{at}, %z.end{at} ]")
@@ -77,21 +98,16 @@ class Rounds(Stepped):
         f.line(f"%base.y{at} = phi i64 [ %base.z{at}, %z{at} ], [ %base.next{at}, %y.end{at} ]")
         f.line(f"br label %x{at}")
         f.label(f"x{at}")
-        end = "called" if self.agreement else "x"
         f.line(f"%tid.base{at} = phi i32 [ 0, %y{at} ], [ %x.next{at}, %{end}{at} ]")
         f.line(f"%base{at} = phi i64 [ %base.y{at}, %y{at} ], [ %base.next{at}, %{end}{at} ]")
-        more = [*(f"ptr %alike.{k}" for k in range(len(group.alike))),
-                *(f"{group.types[name]} %in.{k}{at}" for k, name in enumerate(group.alike))]
-        state = next((c.state for c in group.entered if c.site == site), 0)
-        result = self.call(str(state), group.name_of(site), self.border.name_of(None), more, at)
-        self._reached(result, asked, at)
+
+    def _loops_end(self, at: str) -> None:
+        """A row of groups ends."""
+        f = self.f
         f.let(f"add nuw nsw i64 %base{at}, {self.size}", f"%base.next{at}")
         f.let(f"add nuw nsw i32 %tid.base{at}, {self.size}", f"%x.next{at}")
         again = f.let(f"icmp ult i32 %x.next{at}, %r.ntid.x")
         f.line(f"br i1 {again}, label %x{at}, label %y.end{at}")
-        self._rows_end(f"reached{at}", at)
-        f.label(f"reached{at}")
-        self._next(states, asked, at)
 
     def _reached(self, result: str, asked: bool, at: str) -> None:
         """Where a group has come to."""

@@ -13,17 +13,20 @@ from dataclasses import field
 from reactant.cuda_programs.device.affine import LANE
 from reactant.cuda_programs.device.flow import EXIT, Flow
 from reactant.cuda_programs.device.layout import Layout
+from reactant.cuda_programs.device.offsets import ALL, Shape, constant, of_two
 from reactant.cuda_programs.device.text import Function, opcode_of, result_of, uses_of
 from reactant.cuda_programs.device.types import leading
 from reactant.kernels.llvm_ir.signatures import split_arguments
 from reactant.support.records import dataclass
 
 PHI = re.compile(r"\[ ([^,\]]+), %((?:\"[^\"]*\"|[-\w$.]+)) \]")
-_BINARY = re.compile(r"= (add|sub|mul|shl|or) ((?:(?:nuw|nsw|disjoint) )*)i\d+ (\S+), (\S+?)(?:, !.*)?$")
+_BINARY = re.compile(r"= (add|sub|mul|shl|or|and|xor|lshr|ashr) ((?:(?:nuw|nsw|disjoint|exact) )*)i(32|64) "
+                     r"(\S+), (\S+?)(?:, !.*)?$")
 _GEP = re.compile(r"= getelementptr ((?:(?:inbounds|nuw|nusw) )*)(.*)$")
 _CHOSEN = re.compile(r"= select i1 (\S+), (?:i\d+|ptr) (\S+), (?:i\d+|ptr) (\S+?)(?:, !.*)?$")
-_WIDENED = re.compile(r"= (?:sext|zext nneg) i32 (\S+) to i64(?:, !.*)?$")
-_LARGEST = 2**20
+_WIDENED = re.compile(r"= (sext|zext|zext nneg) i32 (\S+) to i64(?:, !.*)?$")
+_NARROWED = re.compile(r"= trunc (?:(?:nuw|nsw) )*i64 (\S+) to i32(?:, !.*)?$")
+DEEPEST = 8
 
 
 class NotVectorizable(Exception):
@@ -41,8 +44,9 @@ class Region:
 class Spread:
     """The analysis of a function whose blocks end where threads meet (`meetings`: those blocks)."""
 
-    def __init__(self, function: Function, layout: Layout, divergent: set[str], meetings: set[str]) -> None:
-        self.function, self.layout, self.meetings = function, layout, meetings
+    def __init__(self, function: Function, layout: Layout, divergent: set[str], meetings: set[str],
+                 size: int = 16) -> None:
+        self.function, self.layout, self.meetings, self.size = function, layout, meetings, size
         self.flow = Flow(function)
         self.lines = function.definitions()
         self.branches = {label: block[-1] for label, block in function.blocks.items()
@@ -58,18 +62,19 @@ class Spread:
         self.headers = self._headers(set(function.blocks))
         self.cancelled: set[str] = set()    # what threads have in common though it is made of what they have not
         self.divergent, self.joined = self.differing(divergent)
-        self._strides: dict[str, int | None] = {}
-        self._find_strides()
-        self.cancelled = {n for n in self.exact() if n in self.lines and self._strides[n] == 0}
+        self._shapes: dict[str, Shape] = {}
+        self._find_shapes()
+        self.cancelled = {n for n in self.exact() if n in self.lines and self.stride(n) == 0}
         if self.cancelled:
             self.divergent, self.joined = self.differing(divergent)
-            self._find_strides()
+            self._find_shapes()
 
     # -- which values differ
 
-    def differing(self, sources: set[str]) -> tuple[set[str], set[str]]:
-        """The values that differ between threads where some do (`sources`), and phis that do as threads come to them
-        by different ways."""
+    def differing(self, sources: set[str], of_block: bool = False) -> tuple[set[str], set[str]]:
+        """The values that differ between threads of a group where some do (`sources`), or of a block, and phis that do
+        as threads come to them by different ways."""
+        cancelled = set[str]() if of_block else self.cancelled
         users: dict[str, list[str]] = {}
         for label, block in self.function.blocks.items():
             for line in block:
@@ -85,7 +90,7 @@ class Spread:
         while True:
             while todo:
                 for user in users.get(todo.pop(), ()):
-                    if user in self.lines and user not in divergent and user not in self.cancelled:
+                    if user in self.lines and user not in divergent and user not in cancelled:
                         divergent.add(user)
                         todo.append(user)
             news = [label for label in self.branches if label not in done and self.condition(label) in divergent]
@@ -124,80 +129,114 @@ class Spread:
         """The step of an integer, or of an address in bytes, from thread to thread; None where there is none."""
         if name[0] != "%" or name not in self.divergent:
             return 0
-        return self._strides.get(name)
+        return self._shapes[name].step if name in self._shapes else None
+
+    def offsets(self, name: str) -> tuple[int, ...] | None:
+        """How far each thread's integer, or address in bytes, is from the first thread's; None where that is open."""
+        if name[0] != "%" or name not in self.divergent:
+            return (0,) * self.size
+        return self._shapes[name].offsets if name in self._shapes else None
 
     def exact(self) -> set[str]:
         """Values that follow each other by steps in whatever is computed with them, not in addresses alone."""
-        wrong = {name for name, line in self.lines.items() if _WIDENED.search(line) and self.stride(name)}
+        wrong = {name for name, line in self.lines.items() if (widened := _WIDENED.search(line))
+                 and name in self._shapes and not self._shape_of(widened[2]).within}     # type: ignore[union-attr]
         changed = True
         while changed:
-            more = {name for name in self._strides if name in self.lines and name not in wrong
+            more = {name for name in self._shapes if name in self.lines and name not in wrong
                     and not wrong.isdisjoint(uses_of(self.lines[name]))}
             wrong |= more
             changed = bool(more)
-        return set(self._strides) - wrong
+        return {name for name, shape in self._shapes.items() if name not in wrong and shape.step is not None}
 
-    def _find_strides(self) -> None:
-        """Steps of phis are assumed to be those of what comes first, until something speaks against it."""
+    def _find_shapes(self) -> None:
+        """Shapes of phis are assumed to be those of what comes first, until something speaks against it."""
         refused: set[str] = set()
+        bits: dict[str, int] = {}
+        consecutive = Shape(tuple(range(self.size)), self.size.bit_length() - 1)
         while True:
-            self._strides = {"%r.tid.x": 1, LANE: 1}
+            self._shapes = {"%r.tid.x": consecutive, LANE: Shape(consecutive.offsets, 31)}
             changed = True
             while changed:
                 changed = False
                 for name in self.lines:
-                    if name in self.divergent and name not in self._strides and name not in refused:
-                        found = self._stride(name)
+                    if name in self.divergent and name not in self._shapes and name not in refused:
+                        found = self._shape(name)
                         if found is not None:
-                            self._strides[name] = found
+                            if found.known > bits.get(name, ALL):
+                                found = Shape(found.offsets, bits[name], found.low & ((1 << bits[name]) - 1))
+                            self._shapes[name] = found
                             changed = True
-            wrong = {name for name, found in self._strides.items() if name in self.lines
-                     and " = phi " in self.lines[name]
-                     and any(self.stride(v) != found for v, _ in PHI.findall(self.lines[name]))}
-            if not wrong:
+            again = False
+            for name, assumed in self._shapes.items():
+                if name not in self.lines or " = phi " not in self.lines[name]:
+                    continue
+                agreed: Shape | None = assumed
+                for value, _ in PHI.findall(self.lines[name]):
+                    found = self._shape_of(value)
+                    agreed = found and agreed and agreed.agreed(found)
+                if agreed is None:
+                    refused.add(name)
+                elif agreed.known < assumed.known:
+                    bits[name] = agreed.known
+                else:
+                    continue
+                again = True
+            if not again:
                 return
-            refused |= wrong
 
-    def _stride(self, name: str) -> int | None:
+    def _shape_of(self, value: str, depth: int = DEEPEST) -> Shape | None:
+        """The shape of an operand: low bits, too, of what all threads have in common."""
+        if value in self._shapes:
+            return self._shapes[value]
+        if re.fullmatch(r"-?\d+", value):
+            return constant(int(value), self.size)
+        if value in self.divergent:
+            return None
+        common = Shape((0,) * self.size)
+        line = self.lines.get(value, "")
+        if not depth or not (binary := _BINARY.search(line)) or (binary[1] == "or" and "disjoint" not in binary[2]):
+            return common
+        a, b = (self._shape_of(operand, depth - 1) for operand in (binary[4], binary[5]))
+        if a is None or b is None:
+            return common
+        if binary[1] == "and" and b.known == ALL and b.low:             # zeros of a mask are zeros of the result
+            return Shape(common.offsets, min((b.low & -b.low).bit_length() - 1, 31))
+        found = of_two("add" if binary[1] == "or" else binary[1], a, b, int(binary[3]))
+        return found if found and not any(found.offsets) else common
+
+    def _shape(self, name: str) -> Shape | None:
         line = self.lines[name]
         if " = phi " in line:
             if name in self.joined:
                 return None
-            known = [found for v, _ in PHI.findall(line) if (found := self.stride(v)) is not None]
-            return known[0] if known else None
+            return next((found for v, _ in PHI.findall(line) if (found := self._shape_of(v)) is not None), None)
         if binary := _BINARY.search(line):
-            return self._sum_stride(*binary.groups())
+            left, right = self._shape_of(binary[4]), self._shape_of(binary[5])
+            if left is None or right is None or (binary[1] == "or" and "disjoint" not in binary[2]):
+                return None
+            return of_two("add" if binary[1] == "or" else binary[1], left, right, int(binary[3]))
         if address := _GEP.search(line):
-            return self._address_stride(address[2])
+            return self._address_shape(address[2])
         if (chosen := _CHOSEN.search(line)) and self.stride(chosen[1]) == 0:
-            left, right = self.stride(chosen[2]), self.stride(chosen[3])
-            return left if left == right else None
+            left, right = self._shape_of(chosen[2]), self._shape_of(chosen[3])
+            return left.agreed(right) if left and right else None
         if widened := _WIDENED.search(line):
-            return self.stride(widened[1])          # as in `affine`: an index that wraps around leads nowhere
+            found = self._shape_of(widened[2])          # as in `affine`: an index that wraps around leads nowhere
+            if found is None or (widened[1] == "zext" and not found.within):
+                return None
+            return Shape(found.offsets, min(found.known, 31), found.low & 2**31 - 1)
+        if narrowed := _NARROWED.search(line):
+            found = self._shape_of(narrowed[1])
+            return found and Shape(found.offsets, min(found.known, 31), found.low & 2**31 - 1)
         if opcode_of(line) == "freeze":
-            return self.stride(line.rsplit(" ", 1)[1])
+            return self._shape_of(line.rsplit(" ", 1)[1])
         return None
 
-    def _sum_stride(self, how: str, flags: str, a: str, b: str) -> int | None:
-        left, right = self.stride(a), self.stride(b)
-        if left is None or right is None or (how == "or" and "disjoint" not in flags):
-            return None
-        if how in ("add", "or"):
-            result = left + right
-        elif how == "sub":
-            result = left - right
-        elif how == "mul" and re.fullmatch(r"-?\d+", b):
-            result = left * int(b)
-        elif how == "shl" and re.fullmatch(r"\d+", b) and int(b) < 24:
-            result = left << int(b)
-        else:
-            return None
-        return result if abs(result) < _LARGEST else None
-
-    def _address_stride(self, text: str) -> int | None:
+    def _address_shape(self, text: str) -> Shape | None:
         kind = leading(text)
         pointer, *indices = split_arguments(text[len(kind):].lstrip(", "))
-        total = self.stride(pointer.rsplit(" ", 1)[1])
+        total = self.offsets(pointer.rsplit(" ", 1)[1])
         if total is None:
             return None
         for number, index in enumerate(indices):
@@ -206,12 +245,13 @@ class Spread:
             value = index.rsplit(" ", 1)[1]
             if number:
                 kind = self._inner(kind, value)
-            step = self.stride(value)
-            if step is None or (step and not index.startswith("i64")):
+            steps = self.offsets(value)
+            if steps is None or (any(steps) and not index.startswith("i64")):
                 return None
-            if step:
-                total += step * self.layout.size(kind)
-        return total
+            if any(steps):
+                size = self.layout.size(kind)
+                total = tuple(far + step * size for far, step in zip(total, steps, strict=True))
+        return Shape(total)
 
     def _inner(self, kind: str, index: str) -> str:
         if kind[0] == "%":

@@ -4,35 +4,43 @@ plain loop. For those that meet: `rounds`.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 
 from reactant.cuda_programs.device import blocks, library
 from reactant.cuda_programs.device.blocks import arguments_of, launch_of, place_of_block, row_of_blocks
+from reactant.cuda_programs.device.fields import LARGEST
 from reactant.cuda_programs.device.kept import APART
 from reactant.cuda_programs.device.kernel import group_registers, register_arguments
 from reactant.cuda_programs.device.narrow import within
+from reactant.cuda_programs.device.shapes import Shape
 from reactant.cuda_programs.device.steps import EXCHANGE, FRAME
 from reactant.cuda_programs.device.text import quoted
 from reactant.cuda_programs.device.together import PER_THREAD, Memory
 from reactant.cuda_programs.device.vectors import Vectors
-from reactant.cuda_programs.device.wide import LARGEST
 from reactant.cuda_programs.device.writer import Writer
+
+MOST_OWN = 1 << 16
+"""Bytes of memory of a block up to which it is the function's own, where its size is known."""
 
 
 class Stepped:
     """What both have in common."""
 
-    def __init__(self, group: Vectors, memory: Memory, agreement: str = "") -> None:
-        self.group, self.memory, self.agreement = group, memory, agreement
+    def __init__(self, group: Vectors, memory: Memory, agreement: str = "", shape: Shape | None = None) -> None:
+        self.group, self.memory, self.agreement, self.shape = group, memory, agreement, shape
         self.made, self.size, self.f = group.made, group.size, Writer()
         self.around = max(64, self.size * LARGEST)
+        each = sum(size for _, size in (*memory.kept, *memory.arrays)) + sum(PER_THREAD.values())
+        self._fits = shape is not None and \
+            math.prod(shape) * each + sum(size for _, size in memory.shared) < MOST_OWN
 
     def begun(self) -> None:
         """The function's start, up to its first block."""
         f = self.f
         f.label("entry")
         arguments_of(f, self.made.parameters)
-        launch_of(f)
+        launch_of(f, self.shape)
         f.line("%any = icmp ult i64 %first, %last")
         f.line("br i1 %any, label %prepare, label %end")
         f.label("prepare")
@@ -58,7 +66,7 @@ class Stepped:
         plane = f.let("mul nuw nsw i32 %r.ntid.x, %r.ntid.y")
         f.let(f"mul nuw nsw i32 {plane}, %r.ntid.z", "%threads")
         f.let("zext i32 %threads to i64", "%n")
-        f.let(f"alloca [{FRAME['own'] + 8 * len(memory.own()) + 8} x i8], align 64", "%frame")
+        self._own(f"[{FRAME['own'] + 8 * len(memory.own()) + 8} x i8], align 64", "%frame")
         self.f.put("%frame", FRAME["launch"], "ptr", "%launch")
         self.f.put("%frame", FRAME["launch"] + 8, "ptr", f"@{quoted(self.made.name + '.step')}")
         self.f.put("%frame", FRAME["arguments"], "ptr", "%arguments")
@@ -89,22 +97,36 @@ class Stepped:
     def _shared(self, size: str, name: str) -> None:
         """Memory of the block, with room around it: all of a row of which one element is in that memory may be read and
         written back, whatever thread of the group is active."""
-        made = self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {size})")
+        if self._fits and size.isdigit():
+            self._own(f"[{size} x i8], align 64", made := f"{name}.around")
+        else:
+            made = self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {size})")
         self.f.let(f"getelementptr i8, ptr {made}, i64 {self.around}", name)
 
+    def _own(self, what: str, name: str) -> None:
+        """A variable of the function, where LLVM makes registers of it."""
+        self.f.lines.insert(1, f"  {name} = alloca {what}")
+
     def _scratch(self, size: int, name: str) -> str:
+        if self._fits:
+            self._own(f"[{size * math.prod(self.shape or ())} x i8], align 64", name)
+            return name
         total = self.f.let(f"mul i64 %n, {size}")
         return self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {total})", name)
+
+    def here(self, name: str, at: str) -> str:
+        """What a register, or memory of a block, is called where a group is run."""
+        return f"{name}{at}" if name.startswith("%r.tid.") else name
 
     def call(self, state: str, inside: str, border: str, more: Iterable[str] = (), at: str = "") -> str:
         """What a group's function answers, `inside` in the interior. `at`: how names of where it is end."""
         f, memory = self.f, self.memory
-        place = [f"{register}{at}" if "%r.tid." in register else register for register in group_registers()]
+        place = [f"{kind} {self.here(register, at)}" for kind, register in map(str.split, group_registers())]
         values = [p.argument for p in self.made.parameters]
         given = ", ".join([
             f"i32 {state}", "ptr %frame", f"i64 %base{at}", f"i32 %tid.base{at}", *values, *place,
-            *(f"ptr {p.rsplit(' ', 1)[1]}" for p in self.group.shared),
-            *(f"ptr {name}" for name, _ in (*memory.kept, *memory.arrays)), "ptr %frame.state",
+            *(f"ptr {self.here(p.rsplit(' ', 1)[1], at)}" for p in self.group.shared),
+            *(f"ptr {self.here(name, at)}" for name, _ in (*memory.kept, *memory.arrays)), "ptr %frame.state",
             *[f"ptr %frame.{letter}" for letter in EXCHANGE] * self.group.meets, *more])
         if not self.agreement:
             return f.let(f"call i32 @{quoted(inside)}({given})")

@@ -13,7 +13,7 @@ from reactant.cuda_programs.device.text import quoted, text_constant
 from reactant.cuda_programs.device.versions import Version
 from reactant.support.records import dataclass
 
-VERSION = 2
+VERSION = 3
 GRID_BARRIER, CHECKED, RACES = 1, 4, 8
 """Flags of kernels,"""
 CONSTANT = 1
@@ -33,6 +33,8 @@ class Entry:
     work: int = 0
     versions: list[tuple[Version, str, bool]] = field(default_factory=list)
     """Others, the functions that run their blocks, whether rows of threads have to be whole warps."""
+    reach: tuple[str, int] = ("", 0)
+    """The function that says what blocks access ("": none), and how many accesses it writes down at most."""
 
 
 def _places(layout: Layout, parameters: Sequence[Parameter]) -> list[tuple[int, int]]:
@@ -66,7 +68,7 @@ def _versions(number: int, kernel: Entry) -> str:
 def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Sequence[tuple[Variable, int]],
            code: int = 0) -> str:
     """LLVM IR of the tables, and of a constructor that registers them; `code`: a number for the module's code."""
-    text = ["%reactant.kernel = type { ptr, ptr, i32, i32, i64, i64, i32, i32, i32, i32, ptr, ptr }\n"
+    text = ["%reactant.kernel = type { ptr, ptr, i32, i32, i64, i64, i32, i32, i32, i32, ptr, ptr, ptr, i32, i32 }\n"
             "%reactant.version = type { ptr, ptr, [3 x i32], [3 x i32], i32, i32 }\n"
             "%reactant.symbol = type { ptr, ptr, i64, i32, i32 }\n"
             "%reactant.module = type { i32, i32, ptr, ptr, i64, ptr, i64 }\n",
@@ -78,9 +80,11 @@ def tables(layout: Layout, identity: str, kernels: Sequence[Entry], symbols: Seq
         text.append(f"@reactant.parameters.{number} = private constant [{len(places)} x {{ i32, i32 }}] [{listed}]\n")
         text.append(text_constant(f"@reactant.name.{number}", k.name))
         text.append(_versions(number, k))
+        reach = f"ptr @{quoted(k.reach[0])}" if k.reach[0] else "ptr null"
         rows.append(f"%reactant.kernel {{ ptr @reactant.name.{number}, ptr @{quoted(k.function)}, i32 {k.flags}, "
                     f"i32 {k.max_threads}, i64 {k.static_shared}, i64 0, i32 0, i32 {k.work}, i32 {len(places)}, "
-                    f"i32 {len(k.versions)}, ptr @reactant.parameters.{number}, ptr @reactant.versions.{number} }}")
+                    f"i32 {len(k.versions)}, ptr @reactant.parameters.{number}, ptr @reactant.versions.{number}, "
+                    f"{reach}, i32 {k.reach[1]}, i32 0 }}")
     text.append(f"@reactant.kernels = private constant [{len(rows)} x %reactant.kernel] [{', '.join(rows)}]\n")
     lines = []
     for number, (variable, flags) in enumerate(symbols):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
+from reactant.cuda_programs.device.fields import Places, families
 from reactant.cuda_programs.device.flow import EXIT, after
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.lanes import Known
@@ -80,7 +81,8 @@ class Values(Wide):
                 self.ways.setdefault(c.before, []).append(c)
         answers = {c.meeting.result for c in cut.cuts if c.meeting and c.meeting.result
                    and c.meeting.code >= FIRST_OF_WARP}
-        self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings))
+        self.spread = Spread(self.function, layout, {"%r.tid.x", LANE, *answers}, set(self.meetings), size)
+        self._sums_of_places = Places(self.spread.lines, layout)
         self._lost: dict[str, set[str]] = {}
         self._everywhere = self._global_names()
         self._anew = set(self.cut.anew)
@@ -420,11 +422,10 @@ class Values(Wide):
         lines = self.function.blocks[label]
         if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):
             lines = lines[:-1]
+        lines = [line for line in lines if result_of(line) not in gone and " = phi " not in line]
+        self.begin_families(families(lines, self._sums_of_places, self.spread.offsets, self.in_shared))
         for line in lines:
-            name = result_of(line)
-            if name in gone or " = phi " in line:
-                continue
-            self.instruction(line, name)
+            self.instruction(line, result_of(line))
 
     def instruction(self, line: str, name: str | None) -> None:
         opcode = opcode_of(line)

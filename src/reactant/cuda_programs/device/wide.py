@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import re
 
-from reactant.cuda_programs.device.lanes import Lanes, plain, suffix
+from reactant.cuda_programs.device.fields import Family, Fields
+from reactant.cuda_programs.device.lanes import plain, suffix
 from reactant.cuda_programs.device.mathematics import SPELLINGS
 from reactant.cuda_programs.device.spread import NotVectorizable
 from reactant.cuda_programs.device.text import opcode_of
@@ -28,11 +29,9 @@ _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|
 
 AHEAD, LINE = 4, 64
 """Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
-LARGEST = 8
-"""Bytes of the largest element of vectors."""
 
 
-class Wide(Lanes):
+class Wide(Fields):
     """Writes instructions."""
 
     # -- one instruction
@@ -64,10 +63,20 @@ class Wide(Lanes):
         if opcode == "freeze":
             _, kind, value = rest.split(" ", 2)
             return self.f.let(f"freeze {self.of(kind)} {self.vec(kind, value)}")
+        if (family := self.of_family(line)) is not None:
+            return self._of_family(family, line)
         handler = getattr(self, f"_{opcode}", None)
         if handler is None:
             raise NotVectorizable(line)
         return handler(rest)
+
+    def _of_family(self, family: Family, line: str) -> str | None:
+        pointer = self._parts(line)[0]
+        if family.what == "load":
+            return self.taken(family, line, pointer)
+        value = line[len(f"store {family.kind} "):line.rindex(", ptr ")]
+        self.given(family, line, pointer, self.vec(family.kind, value))
+        return None
 
     def _binary(self, opcode: str, rest: str) -> str:
         found = re.match(rf"{opcode} {_FLAGS.pattern}(\S+) (.+), ([^,]+?)(?:, !.*)?$", rest)
@@ -151,8 +160,6 @@ class Wide(Lanes):
             made = self.f.let(f"load {wide}, ptr {first}, align {align}{notes}")
             order = ", ".join(f"i32 {k}" for k in reversed(range(self.size)))
             return self.f.let(f"shufflevector {wide} {made}, {wide} poison, <{self.size} x i32> <{order}>")
-        if step == 2 * size and size >= 4 and not self.mask:
-            return self._every_other(self.first(pointer), kind, align, notes)
         if step is not None and not self.mask:
             first, made = self.first(pointer), "poison"
             for k in range(self.size):
@@ -163,14 +170,6 @@ class Wide(Lanes):
         if (size >= 4 or not self.mask) and (index := self.index_of(pointer, size)) is not None:
             return self._perhaps_load(index, pointer, kind, align)
         return self._gathered(pointer, kind, align)
-
-    def _every_other(self, first: str, kind: str, align: str, notes: str) -> str:
-        """Every second element from an address on: of two rows, the second of which ends with the last such element."""
-        wide, n = self.of(kind), self.size
-        second = self.f.let(f"getelementptr {kind}, ptr {first}, i64 {n - 1}")
-        rows = [self.f.let(f"load {wide}, ptr {at}, align {align}{notes}") for at in (first, second)]
-        order = ", ".join(f"i32 {2 * k if 2 * k < n else 2 * k + 1}" for k in range(n))
-        return self.f.let(f"shufflevector {wide} {rows[0]}, {wide} {rows[1]}, <{n} x i32> <{order}>")
 
     def _gathered(self, pointer: str, kind: str, align: str) -> str:
         wide, made = self.of(kind), "poison"

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reactant.cuda_programs.device import front
-from reactant.cuda_programs.driver import device_linking, precompiled
+from reactant.cuda_programs.device.shapes import Shapes
+from reactant.cuda_programs.driver import device_linking, launch_sites, precompiled
 from reactant.cuda_programs.driver.options import Command, Input
 from reactant.cuda_programs.driver.toolchain import INCLUDE, Toolchain, device_libraries
 from reactant.kernels.ways_in import clang
@@ -130,7 +131,7 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
     """
     stem = hashlib.sha256(unit.identity.encode()).hexdigest()[:12]
     host = folder / f"{unit.source.stem}-{stem}.host.o"
-    make_host = host_object or _host
+    make_host = host_object or _host_at_once
     if unit.kind != "cuda":
         make_host(unit, host, [])
         return [host]
@@ -138,11 +139,16 @@ def compiled(unit: Unit, folder: Path, host_object: HostObject | None = None) ->
     unit = in_one_piece(unit, folder)
     blob = folder / f"{stem}.identity"
     blob.write_bytes(unit.identity.encode() + b"\0")
+    known: Future[Shapes] = Future()
     with ThreadPoolExecutor(1) as other:
-        on_device = other.submit(_device, unit, device)
+        on_device = other.submit(_device, unit, device, known)
+        more = [] if unit.command.relocatable else ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
         try:
-            make_host(unit, host, ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-                      if not unit.command.relocatable else [])
+            if host_object is None and _optimised(unit.command):
+                _host(unit, host, more, known)
+            else:
+                known.set_result({})
+                make_host(unit, host, more)
         except CompilationFailed:
             on_device.exception()       # it says the same, or nothing
             raise
@@ -166,7 +172,34 @@ def in_one_piece(unit: Unit, folder: Path) -> Unit:
     return replace(unit, read=target)
 
 
-def _host(unit: Unit, target: Path, more: list[str]) -> None:
+def _optimised(command: Command) -> bool:
+    """Whether clang's LLVM IR of host code says what is constant in it, and can be made an object."""
+    levels = [option for option in (*_optimisation(command), *command.host_options) if option.startswith("-O")]
+    return bool(levels) and levels[-1] != "-O0" and not command.check and \
+        not any(option.startswith("-flto") for option in command.host_options)
+
+
+def _host(unit: Unit, target: Path, more: list[str], known: Future[Shapes]) -> None:
+    """The host's object in two steps; after the first, the shapes that it launches kernels with are `known`."""
+    text = target.with_suffix(".ll")
+    shapes: Shapes = {}
+    try:
+        _by_clang(unit, target, [*more, "-S", "-emit-llvm"], text)
+        shapes = launch_sites.shapes(text.read_text(errors="replace"))
+    finally:
+        known.set_result(shapes)
+    command = unit.command
+    options = [option for option in command.host_options if not option.startswith("-fopenmp")]
+    say([*unit.tools.compiler(), *QUIET, "-Wno-everything", *_optimisation(command), *options, "-Xclang",
+         "-disable-llvm-passes", "-x", "ir", "-c", str(text), "-o", str(target)])
+
+
+def _host_at_once(unit: Unit, target: Path, more: list[str]) -> None:
+    _by_clang(unit, target, [*more, "-c"], target)
+
+
+def _by_clang(unit: Unit, target: Path, more: list[str], made: Path) -> None:
+    """What clang makes of host code on the way to the object `target`."""
     dependencies = list(unit.command.dependencies)
     if dependencies:
         output = unit.command.output or f"{unit.source.stem}.o"
@@ -175,7 +208,7 @@ def _host(unit: Unit, target: Path, more: list[str]) -> None:
         if "-MT" not in dependencies and "-MQ" not in dependencies:
             dependencies += ["-MT", output]
     command = host_command(unit)
-    rest = [*more, *dependencies, "-c", str(unit.file), "-o", str(target)]
+    rest = [*more, *dependencies, str(unit.file), "-o", str(made)]
     if unit.kind == "cuda" and not dependencies:        # a list of files names those that were read, and not these
         if ready := _libraries(unit, command):
             done = subprocess.run([*command[:2], *ready, *command[2:], *rest], capture_output=True, text=True,
@@ -214,8 +247,9 @@ def device_options(unit: Unit, libraries: bool = False) -> list[str]:
     return options + ready if ready or not libraries else []
 
 
-def _device(unit: Unit, target: Path) -> None:
-    """Write the device's object; of relocatable code the one that waits for the device link."""
+def _device(unit: Unit, target: Path, known: Future[Shapes]) -> None:
+    """Write the device's object; of relocatable code the one that waits for the device link. `known`: the shapes of
+    blocks that the host's code launches kernels with."""
     command = unit.command
     from reactant.cuda_programs.device.compile import device_code, device_object  # half a second, beside clang's work
 
@@ -229,9 +263,10 @@ def _device(unit: Unit, target: Path) -> None:
             code = made(options)
     code = code or made(device_options(unit))
     if command.relocatable:
-        device_linking.code_object(device_linking.Code(code, command.check, command.tune), unit.tools, target)
+        made_code = device_linking.Code(code, command.check, command.tune, known.result())
+        device_linking.code_object(made_code, unit.tools, target)
     else:
-        target.write_bytes(device_object(code, unit.identity, command.check, command.tune))
+        target.write_bytes(device_object(code, unit.identity, command.check, command.tune, known.result()))
 
 
 def say(command: list[str], output: str = "") -> None:

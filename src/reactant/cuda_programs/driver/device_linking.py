@@ -10,8 +10,10 @@ import struct
 import subprocess
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
 from pathlib import Path
 
+from reactant.cuda_programs.device.shapes import MOST, Shape, Shapes
 from reactant.cuda_programs.driver.options import Input
 from reactant.cuda_programs.driver.toolchain import Toolchain
 from reactant.support.records import dataclass
@@ -23,15 +25,17 @@ _HEAD = struct.Struct("<8sQ")
 
 @dataclass
 class Code:
-    """The device code of a source: clang's LLVM IR, what is checked while it runs, whether kernels have versions."""
+    """The device code of a source: clang's LLVM IR, what is checked while it runs, whether kernels have versions, the
+    shapes of blocks that its host code launches kernels with (kernels of other sources, too)."""
 
     text: str
     check: str
     tune: tuple[str, ...] = ()
+    shapes: Shapes = field(default_factory=dict)
 
     def packed(self) -> bytes:
         """What the section holds; the linker may put several one after the other."""
-        data = zlib.compress(json.dumps([self.check, self.tune, self.text]).encode(), 1)
+        data = zlib.compress(json.dumps([self.check, self.tune, self.shapes, self.text]).encode(), 1)
         return _HEAD.pack(_MAGIC, len(data)) + data
 
 
@@ -41,8 +45,9 @@ def unpacked(data: bytes) -> list[Code]:
     at = data.find(_MAGIC)
     while at >= 0:
         _, size = _HEAD.unpack_from(data, at)
-        check, tune, text = json.loads(zlib.decompress(data[at + _HEAD.size:at + _HEAD.size + size]))
-        found.append(Code(text, check, tuple(tune)))
+        check, tune, shapes, text = json.loads(zlib.decompress(data[at + _HEAD.size:at + _HEAD.size + size]))
+        known = {name: [(x, y, z) for x, y, z in each] for name, each in shapes.items()}
+        found.append(Code(text, check, tuple(tune), known))
         at = data.find(_MAGIC, at + _HEAD.size + size)      # sections are aligned
     return found
 
@@ -82,9 +87,13 @@ def linked(codes: Sequence[Code], target: Path, name: str) -> None:
     """
     from reactant.cuda_programs.device.compile import linked_object
 
+    shapes: dict[str, list[Shape]] = {}
+    for code in codes:
+        for name, each in code.shapes.items():
+            shapes[name] = list(dict.fromkeys([*shapes.get(name, ()), *each]))[:MOST]
     check = next((c for c in ("race", "memory") if any(code.check == c for code in codes)), "")
     target.write_bytes(linked_object([code.text for code in codes], f"reactant-linked-{name}", check,
-                                     next((code.tune for code in codes if code.tune), ())))
+                                     next((code.tune for code in codes if code.tune), ()), shapes))
 
 
 def _objects(items: Sequence[Input], tools: Toolchain, folder: Path) -> Iterator[Path]:

@@ -1,7 +1,8 @@
 // Copies and fills: what may be copied where, and how bytes move.
 #include <cstring>
 
-#include "runtime.h"
+#include "launching.h"
+#include "report.h"
 
 using namespace reactant;
 
@@ -22,6 +23,12 @@ bool host_memory(const void *address, size_t bytes) {
     return !find(address, &found) ||
            (found.kind != Kind::device && (uintptr_t)address + bytes <= found.base + found.bytes) ||
            found.kind == Kind::device;          // one address space: a pointer that is told wrong is followed right
+}
+
+// Memory that the host may look at by calls alone.
+bool of_device_alone(const void *address) {
+    Allocation found;
+    return find(address, &found) && found.kind == Kind::device;
 }
 
 size_t span(size_t width, size_t height, size_t depth, size_t pitch, size_t slice) {
@@ -71,9 +78,18 @@ cudaError_t check(const Fill &fill) {
     return cudaErrorInvalidValue;
 }
 
+// Both sides are the device's, and launches that wait do not access them: the host cannot see the order.
+bool unseen(const Copy &copy) {
+    size_t to = span(copy.width, copy.height, copy.depth, copy.to_pitch, copy.to_slice);
+    size_t from = span(copy.width, copy.height, copy.depth, copy.from_pitch, copy.from_slice);
+    return of_device_alone(copy.to) && of_device_alone(copy.from) && beside_kept(copy.to, to) && beside_kept(copy.from, from);
+}
+
 void run(const Copy &copy) {
     if (copy.to == copy.from && copy.to_pitch == copy.from_pitch) return;
     if (recorder && recorder->copy(copy)) return;
+    if (kept_launches && !unseen(copy)) catch_up();
+    Timed timed(&Report::copies, copy.width * copy.height * copy.depth);
     if (copy.height == 1 && copy.depth == 1 && copy.width >= in_parallel) {
         parallel(copy.width, 1 << 20, [](void *context, uint64_t first, uint64_t last) {
             const Copy &c = *(const Copy *)context;
@@ -89,6 +105,9 @@ void run(const Copy &copy) {
 
 void run(const Fill &fill) {
     if (recorder && recorder->fill(fill)) return;
+    if (kept_launches && !(of_device_alone(fill.to) && beside_kept(fill.to, span(fill.width, fill.height, fill.depth, fill.pitch, fill.slice))))
+        catch_up();
+    Timed timed(&Report::fills, fill.width * fill.height * fill.depth);
     if (fill.height == 1 && fill.depth == 1 && fill.width >= in_parallel && fill.element == 1) {
         parallel(fill.width, 1 << 20, [](void *context, uint64_t first, uint64_t last) {
             const Fill &f = *(const Fill *)context;
@@ -132,7 +151,7 @@ cudaError_t make_copy(const cudaMemcpy3DParms &p, Copy *copy) {
 }
 
 cudaError_t submit_fill(const Fill &fill, cudaStream_t stream) {
-    return call([&] {
+    return call_beside([&] {
         if (cudaError_t error = check(fill)) return error;
         Node node;
         node.type = cudaGraphNodeTypeMemset;
@@ -146,7 +165,7 @@ cudaError_t submit_fill(const Fill &fill, cudaStream_t stream) {
 namespace {
 
 cudaError_t submit_copy(const Copy &copy, cudaStream_t stream) {
-    return call([&] {
+    return call_beside([&] {
         if (cudaError_t error = check(copy)) return error;
         Node node;
         node.type = cudaGraphNodeTypeMemcpy;

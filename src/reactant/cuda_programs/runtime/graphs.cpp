@@ -476,7 +476,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
             return submit(stream, std::move(node));
         }
         for (const Node *node : executable->order) {
-            ready(stream, &capturing);
+            ready(stream, &capturing, false);
             if (node->execute(stream) != cudaSuccess) break;       // said by the next call
         }
         return cudaSuccess;

@@ -6,7 +6,8 @@
 #include <cstring>
 
 #include "checks.h"
-#include "runtime.h"
+#include "launching.h"
+#include "report.h"
 #include "tuning.h"
 
 using namespace reactant;
@@ -15,8 +16,6 @@ namespace {
 
 constexpr unsigned most_threads = 1024, most_block_z = 64, most_grid_y = 65535;
 constexpr size_t shared_limit = 49152, shared_opt_in = 166912, shared_of_processor = 167936;
-constexpr double wake_cost = 8000;              // nanoseconds: less work than that is not worth waking threads
-constexpr double range_cost = 20000;            // of one range of blocks, so that threads share evenly
 
 struct Configuration { dim3 grid, block; size_t shared; cudaStream_t stream; const void *site; };
 thread_local std::vector<Configuration> pushed;
@@ -24,14 +23,6 @@ thread_local double work_of_next = 0;           // nanoseconds of the thread's n
 thread_local const void *site_of_popped = nullptr;
 
 std::atomic<uint64_t> launches{0};
-
-struct GridBarrier {
-    std::atomic<unsigned> arrived{0}, round{0};
-    unsigned parts = 1;
-};
-
-// What ReactantLaunch::runtime points to.
-struct State { std::atomic<int> error{0}; GridBarrier barrier; };
 
 State &state_of(const ReactantLaunch *launch) { return *(State *)launch->runtime; }
 
@@ -52,7 +43,7 @@ void measured_part(void *context, uint64_t first, uint64_t last) {
     measured.spent.fetch_add(nanoseconds() - start, std::memory_order_relaxed);
 }
 
-void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads) {
+void run_measured(Function &function, const ReactantKernel &kernel, Blocks &blocks, uint64_t threads, double work) {
     const uint64_t count = blocks.launch->blocks;
     Measured measured{blocks};
     uint64_t done = 0;
@@ -67,30 +58,27 @@ void run_measured(Function &function, const ReactantKernel &kernel, Blocks &bloc
         }
         cost = (double)each * (double)count / (double)threads;
     }
-    double work = work_of_next > 0 ? work_of_next : cost * (double)threads;
-    work_of_next = 0;
+    if (work <= 0) work = cost * (double)threads;
     const Schedule said = schedule();
     const bool alone = said == Schedule::alone || (said == Schedule::usual && work < 2 * wake_cost) ||
                        processors() == 1 || count - done <= 1 || inside_parallel();
     if (alone) {
         if (done < count) measured_part(&measured, done, count);
     } else {
-        double each = work / (double)count;
-        uint64_t grain = each >= range_cost ? 1 : (uint64_t)std::ceil(range_cost / each);
-        uint64_t most = (count + 2 * (unsigned)processors() - 1) / (2 * (unsigned)processors());
-        grain = grain < most ? grain : most < 1 ? 1 : most;
+        uint64_t grain = grain_of(work, count);
         if (said == Schedule::fine) grain = 1;
         if (said == Schedule::coarse) grain = (count + (unsigned)processors() - 1) / (unsigned)processors();
         struct Rest { Measured &measured; uint64_t first; } rest{measured, done};
+        const uint64_t before = measured.spent.load(std::memory_order_relaxed);
+        const Woken woken;
         parallel(count - done, grain, [](void *context, uint64_t first, uint64_t last) {
             auto &rest = *(Rest *)context;
             measured_part(&rest.measured, rest.first + first, rest.first + last);
         }, &rest);
+        woken.over(measured.spent.load(std::memory_order_relaxed) - before);
     }
-    const double taken = (double)measured.spent.load(std::memory_order_relaxed) / (double)threads;
-    // The lesser of two launches: one that was interrupted must not make the next ones wake threads for nothing.
-    const double last = function.last.exchange(taken, std::memory_order_relaxed);
-    function.cost.store(last > 0 ? std::min(taken, last) : cost, std::memory_order_relaxed);
+    if (function.cost.load(std::memory_order_relaxed) == 0) function.cost.store(cost, std::memory_order_relaxed);
+    learn(function, (double)measured.spent.load(std::memory_order_relaxed) / (double)threads);
 }
 
 void run_with_grid_barrier(Blocks &blocks, State &state) {
@@ -162,10 +150,9 @@ cudaError_t check(const Launch &launch) {
     return cudaSuccess;
 }
 
-cudaError_t run(const Launch &launch, void *const *arguments) {
-    if (recorder && !inside_kernel() && recorder->launch(launch, arguments)) return cudaSuccess;
-    const ReactantKernel &kernel = *kernel_of(*launch.function);
-    State state;
+uint64_t number_of_next_launch() { return launches.fetch_add(1, std::memory_order_relaxed) + 1; }
+
+ReactantLaunch described(const Launch &launch, uint64_t number, State *state) {
     ReactantLaunch made{};
     made.version = REACTANT_ABI_VERSION;
     made.flags = launch.cooperative ? REACTANT_LAUNCH_COOPERATIVE : 0;
@@ -173,16 +160,49 @@ cudaError_t run(const Launch &launch, void *const *arguments) {
     made.block[0] = launch.block.x, made.block[1] = launch.block.y, made.block[2] = launch.block.z;
     made.dynamic_shared = launch.shared;
     made.blocks = (uint64_t)launch.grid.x * launch.grid.y * launch.grid.z;
-    made.number = launches.fetch_add(1, std::memory_order_relaxed) + 1;
-    made.kernel = &kernel;
-    made.runtime = &state;
+    made.number = number;
+    made.kernel = kernel_of(*launch.function);
+    made.runtime = state;
+    return made;
+}
+
+// Blocks of a range that are worth a turn of a thread, and no more than let threads share evenly.
+uint64_t grain_of(double work, uint64_t count) {
+    double each = work / (double)count;
+    uint64_t grain = each >= range_cost ? 1 : (uint64_t)std::ceil(range_cost / each);
+    uint64_t most = (count + 2 * (unsigned)processors() - 1) / (2 * (unsigned)processors());
+    return grain < most ? grain : most < 1 ? 1 : most;
+}
+
+// The lesser of two launches: one that was interrupted must not make the next ones wake threads for nothing.
+void learn(Function &function, double taken) {
+    const double last = function.last.exchange(taken, std::memory_order_relaxed);
+    if (last > 0) function.cost.store(std::min(taken, last), std::memory_order_relaxed);
+}
+
+cudaError_t run(const Launch &launch, void *const *arguments, double work) {
+    if (recorder && !inside_kernel() && recorder->launch(launch, arguments)) return cudaSuccess;
+    return run_numbered(launch, arguments, number_of_next_launch(), work);
+}
+
+cudaError_t run_or_keep(const Launch &launch, void *const *arguments, double work) {
+    if (!inside_kernel() && kept(launch, arguments, work)) return cudaSuccess;
+    catch_up();
+    return run(launch, arguments, work);
+}
+
+cudaError_t run_numbered(const Launch &launch, void *const *arguments, uint64_t number, double work) {
+    Timed timed(&Report::launches);
+    State state;
+    ReactantLaunch made = described(launch, number, &state);
+    const ReactantKernel &kernel = *made.kernel;
     Blocks blocks{&made, arguments};
     uint64_t threads = made.blocks * launch.block.x * launch.block.y * launch.block.z;
     if (kernel.flags & REACTANT_KERNEL_CHECKED) run_checked(kernel, blocks);
     else if (kernel.flags & REACTANT_KERNEL_GRID_BARRIER) run_with_grid_barrier(blocks, state);
     else if (kernel.flags & REACTANT_KERNEL_SPINS) parallel(made.blocks, 1, part, &blocks);
-    else if (kernel.version_count) tuned(made, arguments, threads, [&] { run_measured(*launch.function, kernel, blocks, threads); });
-    else run_measured(*launch.function, kernel, blocks, threads);
+    else if (kernel.version_count) tuned(made, arguments, threads, [&] { run_measured(*launch.function, kernel, blocks, threads, work); });
+    else run_measured(*launch.function, kernel, blocks, threads, work);
     cudaError_t error = end_of(&made);
     if (error != cudaSuccess) break_context(error);
     return error;
@@ -209,12 +229,14 @@ size_t blocks_per_processor(Function &function, int block, size_t shared) {
 
 namespace reactant {
 cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream) {
-    return call([&]() -> cudaError_t {
+    return call_beside([&]() -> cudaError_t {
         if (cudaError_t error = check(launch)) return error;
         bool capturing = false;
-        if (cudaError_t error = ready(stream, &capturing)) return error;
+        if (cudaError_t error = ready(stream, &capturing, false)) return error;
+        const double work = work_of_next;
+        work_of_next = 0;
         if (!capturing) {
-            run(launch, arguments);         // what the kernel fails of is said by the next call, as CUDA does
+            run_or_keep(launch, arguments, work);       // what the kernel fails of is said by the next call, as CUDA does
             return cudaSuccess;
         }
         Node node;

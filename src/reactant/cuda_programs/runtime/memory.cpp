@@ -9,7 +9,7 @@
 #include <shared_mutex>
 
 #include "checks.h"
-#include "runtime.h"
+#include "report.h"
 
 namespace {
 
@@ -83,6 +83,7 @@ cudaError_t allocate(void **memory, size_t bytes, Kind kind, unsigned flags) {
     if (!memory) return cudaErrorInvalidValue;
     *memory = nullptr;
     if (bytes == 0) return cudaSuccess;
+    Timed timed(&Report::allocations, bytes);
     Table &t = table();
     std::unique_lock lock(t.mutex);
     if (bytes > memory_bytes() || t.used + bytes > memory_bytes()) {
@@ -103,6 +104,8 @@ std::atomic<uint64_t> releases{0};
 
 cudaError_t release(void *memory, bool of_host) {
     if (!memory) return cudaSuccess;
+    catch_up();
+    Timed timed(&Report::releases);
     Table &t = table();
     std::unique_lock lock(t.mutex);
     auto row = t.rows.find((uintptr_t)memory);

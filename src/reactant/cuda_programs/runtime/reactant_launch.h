@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define REACTANT_ABI_VERSION 2u
+#define REACTANT_ABI_VERSION 3u
 
 typedef struct ReactantKernel ReactantKernel;
 
@@ -69,6 +69,23 @@ typedef struct ReactantVersion {
 
 enum { REACTANT_VERSION_WARPS = 1u };   /* its rows have to be whole warps */
 
+/* What each block accesses through one of the program's pointers: [low, high) bytes from `address`, `step` bytes further
+   from block to block (grids with one dimension), and the same again each `period` bytes, in both directions. */
+typedef struct ReactantAccess {
+    uint64_t root;                      /* the pointer, or a variable's address; 0: nothing is accessed */
+    uint64_t address;
+    int64_t low, high, step;
+    uint64_t period;                    /* 0: none */
+    uint32_t flags;                     /* REACTANT_ACCESS_... */
+    uint32_t reserved;
+} ReactantAccess;
+
+/* ANYWHERE: in the allocation or variable of `root`. */
+enum { REACTANT_ACCESS_WRITES = 1u, REACTANT_ACCESS_ANYWHERE = 2u };
+
+/* Writes down all accesses of a launch, at most access_count, and returns how many there are. */
+typedef uint32_t ReactantReach(const ReactantLaunch *launch, void *const *arguments, ReactantAccess *accesses);
+
 struct ReactantKernel {
     const char *name;                   /* mangled, as __cudaRegisterFunction has it */
     ReactantBlocks *blocks;
@@ -82,6 +99,9 @@ struct ReactantKernel {
     uint32_t version_count;
     const ReactantParameter *parameters;
     const ReactantVersion *versions;    /* others than `blocks` */
+    ReactantReach *reach;               /* NULL: not known, or it does more than access memory */
+    uint32_t access_count;
+    uint32_t reserved;
 };
 
 enum { REACTANT_SYMBOL_CONSTANT = 1u, REACTANT_SYMBOL_MANAGED = 2u };

@@ -22,10 +22,21 @@ cudaError_t broken();
 void explain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool checking();
 
-// An API function: nothing happens in a broken context; what the body returns is remembered.
-template <class Body> cudaError_t call(Body body) {
+// Runs the launches that wait (joining.cpp): before anything that could see that they have not been run.
+extern std::atomic<size_t> kept_launches;
+void run_what_waits();
+inline void catch_up() { if (kept_launches.load(std::memory_order_acquire)) run_what_waits(); }
+
+// An API function that does not look at what launches wrote, or catches_up where it does.
+template <class Body> cudaError_t call_beside(Body body) {
     if (cudaError_t error = broken()) return error;
     return report(body());
+}
+
+// An API function: nothing happens in a broken context; what the body returns is remembered.
+template <class Body> cudaError_t call(Body body) {
+    catch_up();
+    return call_beside(body);
 }
 
 // ---- the machine ----
@@ -100,7 +111,9 @@ struct Launch {
     const void *site = nullptr;                 // the host's instruction behind it
 };
 cudaError_t check(const Launch &launch);
-cudaError_t run(const Launch &launch, void *const *arguments);
+cudaError_t run(const Launch &launch, void *const *arguments, double work = 0);      // work: nanoseconds, where they are known
+cudaError_t run_numbered(const Launch &launch, void *const *arguments, uint64_t number, double work);
+cudaError_t run_or_keep(const Launch &launch, void *const *arguments, double work = 0);
 cudaError_t launch(const Launch &launch, void *const *arguments, cudaStream_t stream);      // as an API function
 size_t blocks_per_processor(Function &function, int block, size_t shared);
 // The blocks of a launch on this thread, with what it fails of caught.
@@ -123,7 +136,7 @@ struct Recorder {
 };
 void handle_faults();                           // of kernels, and of what the recorder keeps closed
 extern const Recorder *recorder;                // nullptr: an ordinary program
-inline void look() { if (recorder) recorder->look(); }
+inline void look() { catch_up(); if (recorder) recorder->look(); }
 
 // ---- streams and graphs ----
 
@@ -150,7 +163,7 @@ struct Node {
 // Runs an operation in the stream's order, or adds it to the graph that the stream captures.
 cudaError_t submit(cudaStream_t stream, Node &&node);
 // Is there such a stream, and does it capture? Where it does not, waits for what has to be done before its next operation.
-cudaError_t ready(cudaStream_t stream, bool *capturing);
+cudaError_t ready(cudaStream_t stream, bool *capturing, bool catches_up = true);
 CUstream_st *stream_of(cudaStream_t handle);        // nullptr: there is none
 void wait_for_all();
 // The nodes in an order that respects their edges; false where there is a cycle.

@@ -100,6 +100,7 @@ CUstream_st *stream_of(cudaStream_t handle) {
 }
 
 void wait_for_all() {
+    catch_up();
     Streams &all = streams();
     if (all.host_functions.load(std::memory_order_relaxed) == 0 || inside_host_function()) return;
     std::vector<CUstream_st *> each;
@@ -112,7 +113,8 @@ void wait_for_all() {
     wait_for(all.of_thread);
 }
 
-cudaError_t ready(cudaStream_t handle, bool *capturing) {
+cudaError_t ready(cudaStream_t handle, bool *capturing, bool catches_up) {
+    if (catches_up) catch_up();
     CUstream_st *stream = stream_of(handle);
     *capturing = false;
     if (!stream) {
@@ -131,7 +133,7 @@ cudaError_t ready(cudaStream_t handle, bool *capturing) {
 
 cudaError_t submit(cudaStream_t handle, Node &&node) {
     bool capturing;
-    if (cudaError_t error = ready(handle, &capturing)) return error;
+    if (cudaError_t error = ready(handle, &capturing, false)) return error;
     if (!capturing) return node.execute(handle);
     CUstream_st &stream = *stream_of(handle);
     if (stream.capture->invalid) return cudaErrorStreamCaptureInvalidated;
@@ -152,6 +154,7 @@ cudaError_t record(cudaEvent_t event, CUstream_st &stream) {
     }
     event->capture = nullptr;
     event->after = nullptr;
+    catch_up();
     if (!(event->flags & cudaEventDisableTiming)) look();       // what is measured is over
     event->time = nanoseconds();
     if (pending(stream)) {
@@ -390,7 +393,7 @@ cudaError_t Node::execute(cudaStream_t handle) const {
     switch (type) {
     case cudaGraphNodeTypeKernel: {
         std::vector<void *> given(arguments);
-        cudaError_t error = run(launch, given.data());
+        cudaError_t error = run_or_keep(launch, given.data());
         return error;
     }
     case cudaGraphNodeTypeMemcpy: run(copy); return cudaSuccess;
@@ -410,7 +413,7 @@ cudaError_t Node::execute(cudaStream_t handle) const {
         in_order(*child, &order);
         for (const Node *node : order) {
             bool capturing;
-            ready(handle, &capturing);
+            ready(handle, &capturing, false);
             if (cudaError_t error = node->execute(handle)) return error;
         }
         return cudaSuccess;

@@ -46,6 +46,9 @@ constant("ceil", "floor", "round_nearest_afz", "round_nearest_even", "compare", 
 
 SMALL = 1e-6
 """What is never below this is far from zero."""
+LEAST_DIVISOR = {np.dtype(np.float64): 1e-30}
+"""By dtype, what is far enough from zero to divide by (else `SMALL`): only what is near the greatest number overflows.
+(Weights of reconstructions divide by squares + 1e-20: a third of the divisions of an ocean model.)"""
 
 
 def _near_zero(call: Call) -> bool:
@@ -267,7 +270,8 @@ def _divides(call: Call) -> bool:
     """Whether the divisor is certainly not zero."""
     divisor = call.inputs[1]
     known = ops.constant_value(divisor)
-    return bool((known != 0).all()) if known is not None else least(divisor) >= SMALL
+    return bool((known != 0).all()) if known is not None \
+        else least(divisor) >= LEAST_DIVISOR.get(dtype_of(divisor), SMALL)
 
 
 derivative("divide", _divide_forward, _divide_reverse)

@@ -465,11 +465,16 @@ class Meeting:
             raise error
         content = assembled(plan, make, found, copied=True)
         mutation_log.touch(change.container, change.name)
-        if isinstance(content, frozenset):
-            content = set(content)
-        if isinstance(content, list):
-            content = [mutation_log.UNBOUND if v is ABSENT else v for v in content]
-        mutation_log.refill(change.container, content)
+        hold(change, content)
+
+
+def hold(change: Change, content: Any) -> None:
+    """Make a changed object hold what `contents_tree` has told of it."""
+    if isinstance(content, frozenset):
+        content = set(content)
+    if isinstance(content, list):
+        content = [mutation_log.UNBOUND if v is ABSENT else v for v in content]
+    mutation_log.refill(change.container, content)
 
 
 def survivor(tree: Tree, preexisting: Callable[[Storage], bool]) -> Plan:

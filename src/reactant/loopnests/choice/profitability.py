@@ -122,6 +122,10 @@ KERNEL, CALL = 300, 1000
 and concatenations, 27 kernels) 41 us and 6.4, its gradient 76 and 9.4; (x - mean, turned by one) 4 times on 64 to 1024
 elements 8 and 5. XLA's own client runs a program of more than 1000 operations, calls of ours not counted, in another
 thread, which costs 5 to 20 us more."""
+LONG = 30
+"""Operations of a group in a loop from which it is worth a call between products, too, on arrays smaller than
+`LEAST_TURNED`: of what is read at several places, as recursions of splines are, XLA makes dozens of kernels (a step of
+training a Kolmogorov-Arnold network, `examples.kan`, 81 of them: 2.1 and 3 times as fast)."""
 LEAST_HANDED_OVER, HANDING_OVER = 1000, 8000
 """Operations, functions such as exp not counted, from which XLA's own client runs a program in another thread, and ns
 that this costs: a call of ours counts as none. Of `LEAST_MOVED` elements at most.
@@ -407,6 +411,8 @@ def pays(ops: Sequence[ir.Operation], outputs: Callable[[], int], in_loop: bool 
     fed = fed_by_product(ops) and (biggest < LEAST_AFTER_PRODUCT or _fed_in_turned_layout(ops)) \
         or _scales_rows(ops) and (fed_by_product(ops) or _feeds_product(ops))
     spread, lost = _spread(ops)
+    if in_loop and not lost and biggest < LEAST_TURNED and sum(op.name in COUNTED for op in ops) >= LONG:
+        return True
     if any(_is_dear(op, AS_DEAR_FOR_US if fed else SLOWER_BY_US) and _elements(op) >= LEAST_ELEMENTS for op in ops) \
             and _gained(ops) >= lost:
         return True

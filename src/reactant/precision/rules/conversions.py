@@ -5,11 +5,13 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from reactant.ir import attributes as attr
-from reactant.ir import modules, ops
+from reactant.ir import ops
+from reactant.ir.locations import file_and_line
 from reactant.ir.types import dtype_of, is_complex, is_float, shape_and_dtype
 from reactant.precision import entries, rounding
 from reactant.precision.conversion import Conversion, declare
 from reactant.precision.error_free import digits
+from reactant.precision.ranges import Place
 from reactant.precision.values import Value, WideComplex
 from reactant.precision.wide import Wide
 
@@ -20,9 +22,16 @@ def constant(c: Conversion, op: ir.Operation) -> Value:
     content = ops.constant_value(op.results[0])
     if content is None:
         raise c.refusal(op, "a constant has no content")
-    if content.dtype.kind == "c":
-        return WideComplex(c.wide(content.real), c.wide(content.imag))
-    return c.wide(content)
+    found = WideComplex(c.wide(content.real), c.wide(content.imag)) if content.dtype.kind == "c" else c.wide(content)
+    if c.watch is not None:
+        c.watch.constant(content, found, Place(f"constant {_told(content)}", file_and_line(op.location)))
+    return found
+
+
+def _told(content: np.ndarray) -> str:
+    """A constant as text: its largest number."""
+    finite = content[np.isfinite(content)]
+    return f"{finite[np.argmax(np.abs(finite))]:.4g}" if finite.size else ""
 
 
 @declare("iota")
@@ -37,7 +46,13 @@ def iota(c: Conversion, op: ir.Operation) -> Value:
 @declare("convert")
 def convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
     """From and to the format, exactly or rounded once."""
-    dtype = dtype_of(op.results[0])
+    found = _converted(c, dtype_of(op.results[0]), x)
+    if c.watch is not None and isinstance(x, ir.Value):
+        c.watch.split(x, found, Place("convert", file_and_line(op.location)))
+    return found
+
+
+def _converted(c: Conversion, dtype: np.dtype, x: Value) -> Value:
     if isinstance(x, WideComplex):
         if dtype == c.complex:
             return x
@@ -69,11 +84,8 @@ def convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
 
 
 @declare("bitcast_convert")
-def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> Value:
+def bitcast_convert(c: Conversion, op: ir.Operation, x: Value) -> None:
     """Numbers from bits and bits of numbers are those of the source format: they are asked for as such."""
-    mapping = {op.operands[0]: c.join(x)}
-    modules.clone_with(op, mapping)
-    return c.split(mapping[op.results[0]])
 
 
 @declare("reduce_precision")

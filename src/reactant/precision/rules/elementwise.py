@@ -42,8 +42,14 @@ COMPLEX: dict[str, Callable[..., Any]] = {}
 """Of complex ones."""
 
 
-def elementwise(c: Conversion, op: ir.Operation, *operands: Value) -> Value:
+ARITHMETIC = frozenset(REAL) - {"stablehlo.remainder"}
+"""What coarse limbs do themselves: tables and reductions of arguments want more digits in each limb."""
+
+
+def elementwise(c: Conversion, op: ir.Operation, *operands: Value) -> Value | None:
     """What the tables say."""
+    if op.name not in ARITHMETIC and c.is_coarse:
+        return None
     complex_ = any(isinstance(v, WideComplex) for v in operands)
     function = (COMPLEX if complex_ else REAL).get(op.name)
     if function is None:

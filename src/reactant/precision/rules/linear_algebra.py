@@ -43,7 +43,7 @@ def _of_stacks(c: Conversion, op: ir.Operation, operands: Sequence[Value], funct
                ) -> list[Value] | None:
     """A function of stacks of one leading dimension, or None for those without elements."""
     shapes = [shape_and_dtype(value.type)[0] for value in op.operands]
-    if any(0 in shape for shape in shapes):
+    if any(0 in shape for shape in shapes) or c.is_coarse:
         return None
     lead = len(shapes[0]) - 2
     batch = size(shapes[0][:lead])

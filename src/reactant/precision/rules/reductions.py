@@ -1,7 +1,7 @@
 """Reductions, windows, sorts and scatters, whose regions take limbs.
 
-Sums and products are done in a tree of elementwise operations: errors grow with its depth, not with the number of
-elements, and processors work on many at once.
+Sums are done in lanes, products in a tree of elementwise operations: errors grow slower than the number of elements,
+and processors work on many at once.
 """
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxlib.mlir import ir
 from reactant.ir import attributes as attr
 from reactant.ir import ops
 from reactant.ir.types import shape_and_dtype, size, tensor_type
-from reactant.precision import trees
+from reactant.precision import trees, wide
 from reactant.precision.conversion import Conversion, declare
 from reactant.precision.rules.structure import attributes_of
 from reactant.precision.values import Value, WideComplex, flat
@@ -26,7 +26,7 @@ TREES = ("stablehlo.add", "stablehlo.multiply")
 
 @declare("reduce")
 def reduce(c: Conversion, op: ir.Operation, *operands: Value) -> list[Value]:
-    """By a tree where it is a sum or product; else with the region on limbs."""
+    """By lanes or a tree where it is a sum or product; else with the region on limbs."""
     if len(operands) == 2 and _combiner(op) in TREES:
         return [_tree(c, op, *operands)]
     return _with_region(c, op, operands)
@@ -67,17 +67,8 @@ def _told_apart(x: Wide) -> Wide:
     those of the first."""
     tiny = float(ml_dtypes.finfo(x.dtype).smallest_subnormal)
     apart = [-0.0, tiny, -tiny]
-    return Wide([x.head, *(ops.splat(other, limb) if _is_zero(limb) else limb
+    return Wide([x.head, *(ops.splat(other, limb) if wide.is_zero(limb) else limb
                            for limb, other in zip(x.limbs[1:], apart, strict=False))])
-
-
-def _is_zero(x: ir.Value) -> bool:
-    made = ops.maker(x)
-    while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.pad",
-                                             "stablehlo.slice", "stablehlo.transpose"):
-        x, made = made.operands[0], ops.maker(made.operands[0])
-    content = ops.constant_value(x)
-    return content is not None and not np.any(ops.distinct(content))
 
 
 @declare("reduce_window")
@@ -179,7 +170,8 @@ def _tree(c: Conversion, op: ir.Operation, x: Value, init: Value) -> Value:
 
     def combine(a: Any, b: Any) -> Any:
         return c.combined(op.regions[0], a, b)[0]
-    return combine(start, trees.reduced(gathered, combine))
+    found = trees.total(gathered) if _combiner(op) == "stablehlo.add" else trees.reduced(gathered, combine)
+    return combine(start, found)
 
 
 @declare("sort")

@@ -18,7 +18,7 @@ def fft(c: Conversion, op: ir.Operation, x: Wide | WideComplex) -> Wide | WideCo
     kind = attr.enumerator(op.attributes["fft_type"])
     lengths = tuple(attr.decode(op.attributes["fft_length"]))
     shape = shape_and_dtype(op.results[0].type)[0]
-    if not size(shape) or not size(x.shape):
+    if not size(shape) or not size(x.shape) or c.is_coarse:
         return None
     last = len(shape) - 1
     others = range(last - len(lengths) + 1, last)

@@ -1,0 +1,1 @@
+"""A Kolmogorov-Arnold network in a NumPy class that changes itself, beside JAX."""
