@@ -2,8 +2,11 @@
 from reactant.cuda_programs.device.text import split
 from tests.cuda_programs.device.kernel_texts import BARRIER, MEETS, SREG, object_text
 
-TILE = MEETS.replace("ret void", f"%b = call i32 {SREG}.ctaid.x()\n  store i32 %b, ptr %p\n  ret void") \
-    + f"declare i32 {SREG}.ctaid.x()\n"
+TILE = MEETS.replace("%u = add i32 %r, %t", f"""%b = call i32 {SREG}.ctaid.x()
+  %o = shl i32 %b, 4
+  %q = mul i32 %r, 64
+  %w = add i32 %q, %o
+  %u = add i32 %w, %t""") + f"declare i32 {SREG}.ctaid.x()\n"
 LOOP = TILE.replace(f"  {BARRIER}", f"""  %limit = call i32 {SREG}.OF()
   br label %again
 again:
@@ -12,7 +15,7 @@ again:
   %k.next = add i32 %k, 1
   %more = icmp ult i32 %k.next, %limit
   br i1 %more, label %again, label %done
-done:""").replace("%b = call", "%b.here = call").replace("i32 %b,", "i32 %b.here,") + f"declare i32 {SREG}.nctaid.x()\n"
+done:""") + f"declare i32 {SREG}.nctaid.x()\n"
 
 
 def blocks_function(kernel, shape=(16, 4, 1)):
@@ -32,7 +35,7 @@ def test_long_rows_and_single_rows_are_run_block_by_block():
 
 
 def test_blocks_that_may_wait_for_each_other_are_run_one_by_one():
-    waiting = TILE.replace("store i32 %b, ptr %p", "%o = atomicrmw add ptr %x, i32 1 seq_cst")
+    waiting = TILE.replace("store i32 %n, ptr %p", "%old = atomicrmw add ptr %x, i32 1 seq_cst")
     assert "%beside" not in blocks_function(waiting)
 
 
@@ -45,5 +48,11 @@ def test_blocks_that_fill_a_cache_are_run_one_by_one():
     def tiled(elements):
         tile = f"@s = internal addrspace(3) global [{elements} x float] undef, align 4\n"
         store = "store float 1.0, ptr addrspacecast (ptr addrspace(3) @s to ptr), align 4\n  "
-        return tile + TILE.replace("store i32 %b", store + "store i32 %b")
+        return tile + TILE.replace("store i32 %n", store + "store i32 %n")
     assert "%beside" in blocks_function(tiled(1000)) and "%beside" not in blocks_function(tiled(5000))
+
+
+def test_blocks_whose_rows_do_not_adjoin_in_memory_are_run_one_by_one():
+    assert "%beside" not in blocks_function(MEETS)
+    assert "%beside" not in blocks_function(TILE.replace("%o = shl i32 %b, 4", "%o = shl i32 %b, 8"))
+    assert "%beside" in blocks_function(TILE.replace("%o = shl i32 %b, 4", "%o = mul i32 %b, 16"))

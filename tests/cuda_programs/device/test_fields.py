@@ -103,4 +103,4 @@ def test_pairs_of_a_sorting_network_are_two_rows():
 
 def test_what_may_be_anywhere_is_not_written_back():
     text = group(NETWORK.replace("%shared.0", "%x"))
-    assert rows_read(text) == 2 and text.count("store float") == 16      # where not all threads are active
+    assert rows_read(text) == 2 and text.count("store float") == 2       # where not all are active: one by one

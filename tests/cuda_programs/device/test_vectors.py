@@ -70,6 +70,28 @@ def test_indices_that_were_not_kept_over_a_barrier_are_not_asked():
     assert read and read <= set(re.findall(r"store [^\n]*, ptr (%v\.\d+)", resumed))
 
 
+def test_groups_that_split_go_one_by_one_where_every_access_is_at_a_place_of_its_own():
+    body = """  %m = mul i32 %t, %t
+  %j = sext i32 %m to i64
+  %a = getelementptr float, ptr %x, i64 %j
+  %b = getelementptr float, ptr %y, i64 %j
+  %c = icmp slt i32 %t, %n
+  br i1 %c, label %in, label %out
+in:
+  %v = load float, ptr %a, align 4
+  %w = load float, ptr %b, align 4
+  %u = fadd float %v, %w
+  store float %u, ptr %a, align 4
+  br label %out
+out:
+  ret void
+"""
+    text = group(body)
+    assert "@llvm.cttz.i8(" in text and "%nowhere" not in text
+    rows = group(body.replace("ptr %x, i64 %j", "ptr %x, i64 %i").replace("ptr %y, i64 %j", "ptr %y, i64 %i"))
+    assert "@llvm.masked.load" in rows and "cttz" not in rows
+
+
 def test_what_is_not_known_is_refused():
     with pytest.raises(NotVectorizable):
         group("  %v = cmpxchg ptr %y, i32 0, i32 1 monotonic monotonic, align 4\n  ret void\n")

@@ -42,6 +42,26 @@ def test_identities_are_those_of_sources_and_options():
     assert other.identity != first.identity
 
 
+LAUNCHED = """__global__ void k(int *x) {
+    __shared__ int s[128];
+    const int t = threadIdx.y * blockDim.x + threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    x[t] = s[127 - t];
+}
+constexpr int WIDTH = 64;
+void f(int *x) { const dim3 block(WIDTH, 2); k<<<1, block>>>(x); }
+"""
+
+
+@pytest.mark.parametrize("options, known", [("-c", True), ("-c -O0", False)])
+def test_constant_shapes_of_blocks_reach_the_kernels(tmp_path, options, known):
+    source = tmp_path / "a.cu"
+    source.write_text(LAUNCHED)
+    _, device = compiling.compiled(Unit(source, "cuda", parse(options.split()), toolchain()), tmp_path)
+    assert (b"_Z1kPi.block64.2.1" in device.read_bytes()) is known
+
+
 def test_where_thrust_comes_from_is_said(monkeypatch, capsys):
     monkeypatch.setattr(compiling, "device_libraries", lambda: ())
     words = "a.cu:1:10: fatal error: 'thrust/sort.h' file not found\n"

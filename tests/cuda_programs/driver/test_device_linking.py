@@ -62,6 +62,7 @@ def said(program):
 def test_one_program_of_several_files(files, capfd):
     assert command.main(["kernel.o", "helper.o", "-o", "program"]) == 0
     assert said("./program") == "192 3 1 cudaSuccess\n"
+    assert b"_Z1kPi.block64.1.1" in Path("program").read_bytes()       # its threads meet in another file
     assert command.main(["-lib", "helper.o", "-o", "libhelper.a"]) == 0
     for libraries in (["libhelper.a"], ["-L.", "-lhelper"]):
         assert command.main(["-rdc=true", "kernel.o", *libraries, "-o", "with"]) == 0
@@ -88,5 +89,5 @@ def test_another_linker_after_the_device_link(files):
 
 
 def test_codes_lie_one_after_the_other_in_a_section():
-    codes = [Code("define void @k() {}", "race"), Code("; é", "")]
+    codes = [Code("define void @k() {}", "race"), Code("; é", "", shapes={"k": [(64, 1, 1)]})]
     assert unpacked(codes[0].packed() + b"\0" * 5 + codes[1].packed()) == codes

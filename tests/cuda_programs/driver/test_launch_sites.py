@@ -38,6 +38,12 @@ def test_direct_launches_count_too():
     assert shapes(REGISTERED + f"define void @f(i64 %g) {{\n  {launch}\n  ret void\n}}\n") == {"_Z1qv": [(64, 1, 2)]}
 
 
+def test_relocatable_code_names_its_kernels_in_a_table():
+    entry = '@name = internal constant [6 x i8] c"_Z1kv\\00", section "names", align 1\n@entry = weak constant ' \
+            "%struct.__tgt_offload_entry { i64 0, i16 1, i16 2, i32 0, ptr @stub_k, ptr @name, i64 0 }\n"
+    assert shapes(entry + site(32 | 1 << 32, 1)) == {"_Z1kv": [(32, 1, 1)]}
+
+
 def test_the_most_frequent_ones_of_a_kernel_are_taken():
     sizes = [32, 64, 64, 128, 128, 128]
     text = REGISTERED + "".join(site(n | 1 << 32, 1) for n in sizes)

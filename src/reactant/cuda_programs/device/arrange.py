@@ -316,7 +316,7 @@ class Arranger:
         self.group = self.note("distinct !{}")
         given = shared, size, (self.group, lambda: self.loop(True), self.plain()), self.layout
         border = how(made, cut, self.types(cut), *given)
-        version = interior(original, cut.uniform.divergent)
+        version = interior(original, cut.uniform.divergent - border.spread.cancelled)
         if version is None:
             return border, border, ""
         other = cuts.pieces(version.kernel)

@@ -9,11 +9,16 @@ from __future__ import annotations
 import math
 import re
 
+from reactant.cuda_programs.device.affine import LANE
 from reactant.cuda_programs.device.blocks import BESIDE, place_of_block
+from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.rounds import REDUCING, Rounds
 from reactant.cuda_programs.device.shapes import Shape
+from reactant.cuda_programs.device.text import Function, opcode_of, uses_of
 from reactant.cuda_programs.device.together import Memory
+from reactant.cuda_programs.device.types import leading
 from reactant.cuda_programs.device.vectors import Vectors
+from reactant.kernels.llvm_ir.signatures import split_arguments
 
 MOST_BYTES = 128 << 10
 """Memory of all blocks that are under way: a part of a second-level cache."""
@@ -21,6 +26,7 @@ LARGE = 16 << 10
 """Memory of one block that fills a first-level cache as it is."""
 LONG = 128
 """Threads of a row of one block that go far enough along memory."""
+_ACCESS = re.compile(r"(?:= load|^store) .*, ptr (%[^ ,]+)")
 _COMMUNICATES = re.compile(r"\b(?:atomicrmw|cmpxchg|fence|atomic|volatile)\b")
 """What blocks may wait for each other by: one after the other they end."""
 
@@ -36,9 +42,73 @@ def at_a_time(group: Vectors, border: Vectors, memory: Memory, shape: Shape | No
                 any(c.meeting and c.meeting.kind in REDUCING for c in version.entered) or \
                 any(_COMMUNICATES.search(line) for block in version.function.blocks.values() for line in block):
             return 1
+    if not _adjoin(group, shape[0]):
+        return 1
     bytes_ = sum(size for _, size in memory.shared) + math.prod(shape) * sum(
         size for _, size in (*memory.kept, *memory.arrays))
     return max(1, min(BESIDE // shape[0], MOST_BYTES // max(bytes_, 1))) if bytes_ <= LARGE else 1
+
+
+def _adjoin(group: Vectors, width: int) -> bool:
+    """Whether most rows of global memory that threads access go on where those of the block before end."""
+    distances, more, fewer = Distances(group.function, group.layout), 0, 0
+    for block in group.function.blocks.values():
+        for line in block:
+            if (found := _ACCESS.search(line)) and not group.in_shared(found[1]) and \
+                    (distance := distances.of(found[1])) is not None and distance[0]:
+                more += distance[1] == width * distance[0]
+                fewer += distance[1] != width * distance[0]
+    return more > fewer
+
+
+class Distances:
+    """How far values are from those of the next thread and of the next block, along x; addresses in bytes. A guess
+    where values are limited or chosen."""
+
+    def __init__(self, function: Function, layout: Layout) -> None:
+        self.lines, self.layout = function.definitions(), layout
+        self._known: dict[str, tuple[int, int] | None] = {"%r.tid.x": (1, 0), LANE: (1, 0), "%r.ctaid.x": (0, 1)}
+
+    def of(self, name: str) -> tuple[int, int] | None:
+        """None: not known."""
+        if name not in self._known:
+            self._known[name] = 0, 0            # within a loop: what is added there is the same for all
+            self._known[name] = self._of(self.lines[name]) if name in self.lines else (0, 0)
+        return self._known[name]
+
+    def _of(self, line: str) -> tuple[int, int] | None:
+        opcode = opcode_of(line)
+        operands = [self.of(name) for name in uses_of(line) if name[0] == "%"]
+        if opcode == "getelementptr":
+            return self._address(line)
+        if opcode in ("load", "call", "atomicrmw") and "@llvm." not in line:
+            return None
+        if all(each == (0, 0) for each in operands):
+            return 0, 0
+        if opcode in ("sext", "zext", "trunc", "freeze", "select", "phi", "call"):
+            return max((each for each in operands if each), key=lambda each: (abs(each[1]), abs(each[0])), default=None)
+        found = re.search(r" (\S+), (\S+?)(?:, !.*)?$", line)
+        a, b = (self.of(text) for text in found.groups()) if found else (None, None)
+        if a is None or b is None or found is None:
+            return None
+        if opcode in ("add", "sub", "or"):
+            sign = -1 if opcode == "sub" else 1
+            return a[0] + sign * b[0], a[1] + sign * b[1]
+        if opcode in ("mul", "shl") and found[2].isdigit():
+            factor = int(found[2]) if opcode == "mul" else 1 << int(found[2])
+            return a[0] * factor, a[1] * factor
+        return None
+
+    def _address(self, line: str) -> tuple[int, int] | None:
+        rest = re.sub(r"^(?:(?:inbounds|nuw|nusw) )*", "", line.partition(" getelementptr ")[2])
+        kind = leading(rest)
+        pointer, *indices = (each.rsplit(" ", 1)[1] for each in split_arguments(rest[len(kind):].lstrip(", "))
+                             if not each.startswith("!"))
+        near, far = self.of(pointer), self.of(indices[0]) if len(indices) == 1 else None
+        if near is None or far is None:
+            return None
+        size = self.layout.size(kind)
+        return near[0] + size * far[0], near[1] + size * far[1]
 
 
 class Beside(Rounds):

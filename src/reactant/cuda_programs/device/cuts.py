@@ -7,10 +7,12 @@ from dataclasses import field
 from reactant.cuda_programs.device.affine import with_steps
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP, Meeting, meeting
-from reactant.cuda_programs.device.text import Function, opcode_of, result_of, successors, uses_of
+from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, result_of, successors, uses_of
 from reactant.cuda_programs.device.uniformity import Uniformity, uniformity
 from reactant.support.records import dataclass
 
+MOST_AGAIN = 8
+"""Comparisons and their like up to which conditions are computed again rather than kept."""
 MOST_ANEW = 24
 """Instructions from which on a value is kept rather than computed anew."""
 _PURE = frozenset(("add", "sub", "mul", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "zext", "sext", "trunc",
@@ -65,13 +67,14 @@ def pieces(made: Kernel) -> Pieces:
     results = {c.meeting.result for c in cuts if c.meeting and c.meeting.result}
     known = uniformity(function, {c.before for c in cuts}, {
         c.meeting.result for c in cuts if c.meeting and c.meeting.result and c.meeting.code >= FIRST_OF_WARP})
+    parameters = {p.name for p in made.parameters}
+    read_only = {p.name for p in made.parameters if p.by_address and "readonly" in p.text}
+    _conditions_again(function, cuts, known.divergent, Anew(function.definitions(), read_only, results))
     with_steps(function, known.divergent, hide=False)
     _step(function, cuts, known)
     live = _live_at_starts(function, {c.before: [v for _, v in c.meeting.operands.values() if v[0] == "%"]
                                       for c in cuts if c.meeting})
     lines_of = function.definitions()
-    parameters = {p.name for p in made.parameters}
-    read_only = {p.name for p in made.parameters if p.by_address and "readonly" in p.text}
     kept: dict[str, None] = {}
     arrays: dict[str, None] = {}
     anew: dict[str, None] = {}
@@ -94,6 +97,44 @@ def pieces(made: Kernel) -> Pieces:
             kept[name] = None
             cut.live.append(name)
     return Pieces(function, cuts, list(kept), [n for n in anew if n not in arrays], list(arrays), known)
+
+
+def _conditions_again(function: Function, cuts: list[Cut], divergent: set[str], cheap: Anew) -> None:
+    """Conditions of branches behind a meeting that were asked before it, too, are computed again, where what they are
+    made of is there or the same for all threads: no vector of them has to be kept."""
+    behind = {cut.after for cut in cuts}
+    home = {name: label for label, block in function.blocks.items() for line in block
+            if (name := result_of(line)) is not None}
+    for label in behind:
+        lines = function.blocks[label]
+        found = re.match(r"br i1 (%[^ ,]+),", lines[-1]) if lines else None
+        if found is None or found[1] not in divergent or home.get(found[1], label) == label or \
+                cheap.needed(found[1]) is not None:
+            continue
+        again: dict[str, None] = {}
+        if not _logic(found[1], cheap, divergent, again, home) or len(again) > MOST_AGAIN:
+            continue
+        names = {name: f"{name}.again.{label}" for name in again}
+        lines[-1:] = [_renamed(line, names) for line in (*(cheap.lines[name] for name in again), lines[-1])]
+        divergent.update(names.values())
+
+
+def _renamed(line: str, names: dict[str, str]) -> str:
+    return VALUE.sub(lambda m: names.get(m[0], m[0]), line)
+
+
+def _logic(name: str, cheap: Anew, divergent: set[str], again: dict[str, None], home: dict[str, str]) -> bool:
+    """Whether a condition is made of comparisons alone of what is there anew or the same for all threads; `again`: the
+    instructions in order."""
+    if name[0] != "%" or name not in home or name not in divergent or cheap.needed(name) is not None:
+        return True
+    line = cheap.lines[name]
+    if not (opcode_of(line) == "icmp" or re.search(r"= (?:and|or|xor|select) (?:disjoint )?i1 ", line)):
+        return False
+    if not all(_logic(used, cheap, divergent, again, home) for used in uses_of(line)):
+        return False
+    again[name] = None
+    return True
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -212,11 +212,11 @@ class Fields(Lanes):
         """The family of an access, if rows may be accessed here: of the block's memory, which has room around it, also
         where some threads are not active."""
         family = self.families.get(line)
-        if family is None or not self.mask:
-            return family
-        room = max(64, self.size * LARGEST)
-        near = family.total * self.layout.size(family.kind) <= room
-        return family if family.shared and near else None
+        return family if family is None or not self.mask or self.has_room(family) else None
+
+    def has_room(self, family: Family) -> bool:
+        """Whether its rows may be accessed where some threads are not active."""
+        return family.shared and family.total * self.layout.size(family.kind) <= max(64, self.size * LARGEST)
 
     def _at(self, family: Family, line: str, pointer: str, elements: int) -> str:
         """An address, in elements from the first of the family's."""

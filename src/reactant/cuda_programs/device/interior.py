@@ -47,8 +47,9 @@ def interior(made: Kernel, divergent: set[str]) -> Interior | None:
         while at < len(block):
             found = _COMPARED.match(block[at]) or _LIMITED.match(block[at])
             made_lines = found and _decided(found, block[at], steps, divergent, anew, comparisons)
-            if made_lines:
+            if found and made_lines:
                 block[at:at + 1] = made_lines
+                steps.lines[found[1]] = made_lines[-1]
                 at += len(made_lines) - 1
             at += 1
     if not comparisons or len(comparisons) > MOST:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from reactant.cuda_programs.device import warps
-from reactant.cuda_programs.device.affine import LANE
+from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut
 from reactant.cuda_programs.device.flow import EXIT
 from reactant.cuda_programs.device.kernel import group_registers
@@ -42,7 +42,7 @@ class Kept(Values):
         anew = {*self.cut.anew}
         loaded = {name for name, line in self.spread.lines.items() if opcode_of(line) == "load" and name not in anew}
         answers = {c.meeting.result for c in self.cut.cuts if c.meeting and c.meeting.result and c not in self.entered}
-        sources = {"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, *loaded, *answers, *registers}
+        sources = {"%r.tid.x", "%r.tid.y", "%r.tid.z", LANE, BASE, *loaded, *answers, *registers}
         differ = self.spread.differing(sources, of_block=True)[0]
         if any(self.spread.meets(label) and self.spread.condition(label) in differ for label in self.spread.branches):
             return False, []

@@ -95,6 +95,10 @@ class Lanes:
         of 64), base, indices, type of elements."""
         raise NotImplementedError
 
+    def often_asked(self, index: str) -> bool:
+        """Whether several accesses of the block that is written now are at places that follow from an index."""
+        raise NotImplementedError
+
     def clamped(self, name: str) -> str:
         """A test whether an index surely goes up by 1 from thread to thread, cheaper than to look at all; "": none."""
         raise NotImplementedError

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from reactant.cuda_programs.device import blocks, library
-from reactant.cuda_programs.device.text import quoted, split
+from reactant.cuda_programs.device.text import SYMBOL, quoted, split
 from reactant.cuda_programs.device.writer import Writer
 
 Shape = tuple[int, int, int]
@@ -26,11 +26,26 @@ def with_copies(text: str, kernels: Sequence[str], shapes: Shapes) -> tuple[str,
     functions, made = split(text).functions, dict[str, dict[Shape, str]]()
     for name in kernels:
         body = functions.get(name, "")
-        for shape in shapes.get(name, ()) if "barrier" in body and " !dbg " not in body.partition("\n")[0] else ():
+        if name not in shapes or " !dbg " in body.partition("\n")[0] or not _meets(name, functions):
+            continue
+        for shape in shapes[name]:
             own = f"{name}.block{'.'.join(map(str, shape))}"
             made.setdefault(name, {})[shape] = own
             text += "\n" + _known(body.replace(f"@{quoted(name)}(", f"@{quoted(own)}(", 1), shape)
     return text, made
+
+
+def _meets(name: str, functions: Mapping[str, str]) -> bool:
+    """Whether threads meet in a function, or in one that it may call."""
+    seen, todo = {name}, [name]
+    while todo:
+        body = functions.get(todo.pop(), "")
+        if "barrier" in body:
+            return True
+        new = {called.strip('"') for called in SYMBOL.findall(body)} - seen
+        seen |= new
+        todo += new
+    return False
 
 
 def _known(body: str, shape: Shape) -> str:
@@ -41,7 +56,7 @@ def _known(body: str, shape: Shape) -> str:
         kind, extent = found[1], extents[found[2]]
         if kind == "ntid" or extent == 1:
             return f"= add i32 {extent if kind == 'ntid' else 0}, 0"
-        return f"= call noundef range(i32 0, {extent}) i32 @nvvm.read.ptx.sreg.tid.{found[2]}()"
+        return found[0]         # its range is not said: LLVM would write 63 - threadIdx.x as an exclusive or
     head, _, rest = body.partition("\n")
     return f"{head.replace(' comdat', '')}\n{_READ.sub(given, rest)}"
 

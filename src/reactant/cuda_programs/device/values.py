@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from reactant.cuda_programs.device.affine import BASE, LANE
 from reactant.cuda_programs.device.cuts import Cut, Pieces
-from reactant.cuda_programs.device.fields import Places, families
+from reactant.cuda_programs.device.fields import Family, Places, families
 from reactant.cuda_programs.device.flow import EXIT, after
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.lanes import Known
@@ -29,6 +29,8 @@ _ADDRESS = re.compile(r"= getelementptr (?:(?:inbounds|nuw|nusw) )*(\S+|\[[^]]*\
 _ACCESS = re.compile(r"(?:= load|^store) (i\d+|float|double|half|bfloat|ptr)[ ,].*?ptr (%[^ ,]+), align")
 _SUM = re.compile(r"= (add|sub|or) ((?:(?:nuw|nsw|disjoint) )*)i(?:32|64) (\S+), (\S+?)(?:, !.*)?$")
 _CLAMPED = re.compile(r"@llvm\.([su](?:min|max))\.i\d+\((i32|i64) (?:noundef )?(\S+), i\d+ (?:noundef )?(\S+)\)")
+OFTEN = 3
+"""Accesses at places of one index from which on it is looked at once for all of them."""
 HARMLESS = re.compile(r"@llvm\.(?:sqrt|fabs|fma|fmuladd|minnum|maxnum|smin|smax|umin|umax|abs|floor|ceil|trunc)\.")
 
 
@@ -353,11 +355,26 @@ class Values(Wide):
             return self.f.let(f"getelementptr i8, ptr {first}, i64 {step}" if kind == "ptr" else
                               f"add {kind} {first}, {step}")
         line = self.spread.lines.get(operand, "")
-        if operand not in self._local and opcode_of(line) in ("getelementptr", "sext", "zext") and \
+        if (opcode_of(line) in ("getelementptr", "sext", "zext") or self._shifted(line)) and \
                 all(self.there(used) for used in uses_of(line)):
             return self.f.let(VALUE.sub(lambda m: self.of_thread(m[0], number) if m[0] in self._kinds or
                                         m[0] in self._kinds_of_threads else m[0], line.partition(" = ")[2]))
         return self.element(self.vec(kind, operand), kind, number)
+
+    def _shifted(self, line: str) -> bool:
+        """Whether an instruction adds what all threads have in common."""
+        found = _SUM.search(line)
+        return found is not None and found[1] != "or" and (self.same(found[3]) or self.same(found[4]))
+
+    def often_asked(self, index: str) -> bool:
+        """Whether several accesses of the block that is written now are at places that follow from an index."""
+        found = 0
+        for line in self.function.blocks[self.written]:
+            access = _ACCESS.search(line)
+            if access and self.spread.stride(access[2]) is None:
+                root = self._index_at(access[2], self.layout.size(access[1]), self.written)
+                found += root is not None and root[1] == index
+        return found >= OFTEN
 
     def _again(self, name: str) -> None:
         """A value that every piece computes anew, where it is needed."""
@@ -423,9 +440,12 @@ class Values(Wide):
         if label not in self.meetings and lines and opcode_of(lines[-1]) in ("br", "ret", "unreachable"):
             lines = lines[:-1]
         lines = [line for line in lines if result_of(line) not in gone and " = phi " not in line]
-        self.begin_families(families(lines, self._sums_of_places, self.spread.offsets, self.in_shared))
+        self.begin_families(self.families_of(lines))
         for line in lines:
             self.instruction(line, result_of(line))
+
+    def families_of(self, lines: list[str]) -> dict[str, Family]:
+        return families(lines, self._sums_of_places, self.spread.offsets, self.in_shared)
 
     def instruction(self, line: str, name: str | None) -> None:
         opcode = opcode_of(line)

@@ -22,6 +22,8 @@ from reactant.cuda_programs.device.values import HARMLESS
 
 SHORT = 6
 """Instructions without side effects up to which a block is run whether or not a thread is in it."""
+PLACED = 4
+"""Instructions that an access of one thread at a place of its own costs within vectors."""
 UNRELATED = 4
 """Instructions of vectors that an access at places of their own may cost."""
 _EFFECTS = frozenset(("load", "store", "call", "atomicrmw", "cmpxchg", "fence", "udiv", "sdiv", "urem", "srem"))
@@ -110,8 +112,35 @@ class Vectors(Kept):
         self.f.label(split)
         if apart:
             self.apart(label, test)
+        elif self._scattering(label):
+            self._one_by_one(label, (yes, no))
+            self.f.line(f"br label %{self.whole(self.spread.decided[label][1])}")
         else:
             self._masked(label, yes, no, test)
+
+    def _scattering(self, label: str) -> bool:
+        """Whether what a branch decides about has so many accesses at places of their own that half of the threads
+        one after the other have less to do than all under masks."""
+        places = other = 0
+        blocks = self.spread.decided[label][0]
+        if blocks & self.spread.headers or label in blocks:
+            return False
+        lines = [line for block in blocks for line in self.function.blocks[block]]
+        rows = {line for block in blocks for line, family in self.families_of(self.function.blocks[block]).items()
+                if self.has_room(family)}
+        for line in lines:
+            opcode, name = opcode_of(line), result_of(line)
+            if opcode in ("call", "atomicrmw", "cmpxchg", "alloca") and not HARMLESS.search(line):
+                return False
+            found = re.search(r", ptr (%[^ ,]+)", line) if opcode in ("load", "store") else None
+            if found is not None:
+                step, size = self.spread.stride(found[1]), self.layout.size(leading(line.partition(f"{opcode} ")[2]))
+                apart = step not in (0, size) and line not in rows
+                places += apart
+                other += not apart
+            elif opcode not in ("br", "phi") and name is not None and not self.same(name):
+                other += 1
+        return places * PLACED * self.size + other * 3 > (places + other + 6) * self.size * 2 // 3
 
     def _worth_asking(self, label: str) -> bool:
         blocks = self.spread.decided[label][0]

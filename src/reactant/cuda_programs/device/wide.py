@@ -207,15 +207,19 @@ class Wide(Fields):
         wanted = self.f.let(f"add {self.of(kind)} {self.splat(kind, self.element(value, kind, 0))}, <{lanes}>")
         same = self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}")
         yes = self.f.let(f"icmp eq i{self.size} {self.bits(same)}, -1")
-        self.f.line(f"br i1 {yes}, label %{labels[0]}, label %{labels[2] if whole else labels[4]}")
-        if not whole:
-            self.f.label(labels[4])
+
+        def in_parts() -> str:
             lanes = ", ".join(f"{kind} {k - top}" for k in range(self.size))
             wanted = self.f.let(f"add {self.of(kind)} {self.splat(kind, self.element(value, kind, top))}, <{lanes}>")
             other = self.f.let(f"icmp eq {self.of(kind)} {value}, {wanted}")
             either = self.bits(self.f.let(f"or <{self.size} x i1> {same}, {other}"))
-            yes = self.f.let(f"icmp eq i{self.size} {either}, -1")
-            self.f.line(f"br i1 {yes}, label %{labels[1]}, label %{labels[2]}")
+            return self.f.let(f"icmp eq i{self.size} {either}, -1")
+        # Where the next accesses ask the same, both answers are had here, where LLVM finds them again.
+        parts = in_parts() if not whole and self.often_asked(name) else ""
+        self.f.line(f"br i1 {yes}, label %{labels[0]}, label %{labels[2] if whole else labels[4]}")
+        if not whole:
+            self.f.label(labels[4])
+            self.f.line(f"br i1 {parts or in_parts()}, label %{labels[1]}, label %{labels[2]}")
         return labels[:4], same
 
     def _parts_of(self, pointer: str, size: int, first_part: str) -> list[tuple[str, str]]:
@@ -239,9 +243,11 @@ class Wide(Fields):
         return not self.mask and self.in_shared(pointer)
 
     def _blended_store(self, kind: str, at: str, align: str, mask: str, given: str) -> None:
-        """A masked store where nobody else sees what is written back: several times as fast on some processors."""
+        """A masked store where nobody else sees what is written back: several times as fast on some processors. The
+        freeze keeps LLVM from making a masked store of it."""
         wide = self.of(kind)
         old = self.f.let(f"load {wide}, ptr {at}, align {align}")
+        old = self.f.let(f"freeze {wide} {old}")
         made = self.f.let(f"select <{self.size} x i1> {mask}, {wide} {given}, {wide} {old}")
         self.f.line(f"store {wide} {made}, ptr {at}, align {align}")
 

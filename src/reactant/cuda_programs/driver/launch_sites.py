@@ -12,7 +12,9 @@ from reactant.cuda_programs.device.shapes import MOST, Shape, Shapes
 _NAME = r'@(?:"[^"]*"|[-\w$.]+)'
 _FUNCTION = re.compile(r"^define [^\n]*\{\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"^([-\w$.]+):", re.MULTILINE)
-_REGISTERED = re.compile(rf"@__cudaRegisterFunction\(ptr [^,]*, ptr (?:\w+ )*({_NAME}), ptr (?:\w+ )*({_NAME})")
+_REGISTERED = re.compile(rf"(?:@__cudaRegisterFunction\(ptr [^,]*,|__tgt_offload_entry {{ [^@\n]*,) "
+                         rf"ptr (?:\w+ )*({_NAME}), ptr (?:\w+ )*({_NAME})")
+"""Stubs and the names of their kernels; the second form is that of relocatable device code."""
 _TEXT = re.compile(rf'^({_NAME}) = [^\n]* c"([^"\\]*)\\00"', re.MULTILINE)
 _XY, _Z = r"i64 (?:noundef )?(\S+)", r"i32 (?:noundef )?(\S+)"
 _CONFIGURED = re.compile(rf"@__cudaPushCallConfiguration\({_XY}, {_Z}, {_XY}, {_Z},")

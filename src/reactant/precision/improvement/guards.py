@@ -56,8 +56,8 @@ def holding(guards: Sequence[Guard], given: Sequence[Array], dtype: np.dtype) ->
 
 def price(guards: Sequence[Guard], dtype: np.dtype) -> float:
     """Estimated nanoseconds per element of testing them."""
-    tests = (1 if each.low == -each.high or each.high == np.inf else 2 for each in guards)
-    return sum(cost(each.of, dtype) for each in guards) + COMPARISON * sum(tests)
+    return sum(cost(each.of, dtype) + COMPARISON * (1 if each.low == -each.high or each.high == np.inf else 2)
+               for each in guards)
 
 
 def tested(guards: Sequence[Guard], given: Sequence[ir.Value], dtype: np.dtype) -> ir.Value:
