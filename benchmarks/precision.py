@@ -1,12 +1,14 @@
 """Floats as sums of limbs: narrow operations of each operation, right bits of each function, and speed.
 
-    python benchmarks/precision.py [operations] [bits] [speed] [--samples N] [--only NAME ...] [--clock cpu|wall]
+    python benchmarks/precision.py [operations] [bits] [speed] [check] [--samples N] [--only NAME ...]
+                                   [--clock cpu|wall]
 
-Without a name all three tables. `operations`: of one add, multiply ... on two float32 limbs, infinities and signs of
+Without a name all of them. `operations`: of one add, multiply ... on two float32 limbs, infinities and signs of
 zeros included, beside those of the C++ system (`research/precision.md`). `bits`: of the worst of N random arguments and
 of hard cases (near poles and zeros, multiples of pi, the least numbers that have all limbs, exponents at the edge)
 against mpmath, where arguments have 48 bits; 10^6 take mpmath a minute or two a function. `speed`: float64x2 beside the
 same program in float64, and NumPy's longdouble, in one process, interleaved.
+`check`: float32x2 with and without `check=True`, which looks for results beyond the range.
 """
 import argparse
 import math
@@ -139,6 +141,21 @@ def speed(name, size, repeats, clock):
                    "longdouble": lambda: timed(program, *long)}, repeats)
 
 
+def checked(name, size, repeats, clock):
+    """Medians in float32x2 with and without a look at the range."""
+    rng, program = np.random.default_rng(0), PROGRAMS[name]
+    given = [rng.uniform(0.5, 2, size) for _ in range(2)]
+    made = {check: reactant.jit(program, floats=TWO, check=check) for check in (True, False)}
+
+    def timed(function):
+        start = clock()
+        function(*given)
+        return clock() - start
+    for function in made.values():
+        function(*given)                        # compiled
+    return rounds({check: lambda f=f: timed(f) for check, f in made.items()}, repeats)
+
+
 def table(title, *headings):
     made = Table(title=title)
     for k, heading in enumerate(headings):
@@ -148,14 +165,14 @@ def table(title, *headings):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("tables", nargs="*", choices=["operations", "bits", "speed", []], default=[])
+    parser.add_argument("tables", nargs="*", choices=["operations", "bits", "speed", "check", []], default=[])
     parser.add_argument("--samples", type=int, default=1_000_000, help="random arguments of each function")
     parser.add_argument("--size", type=int, default=100_000, help="elements of the arrays of the speed table")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--only", nargs="+", default=[*FUNCTIONS, *PROGRAMS], metavar="NAME")
     parser.add_argument("--clock", choices=CLOCKS, default="cpu")
     options = parser.parse_args(arguments)
-    console, wanted = Console(width=100), options.tables or ["operations", "bits", "speed"]
+    console, wanted = Console(width=100), options.tables or ["operations", "bits", "speed", "check"]
     if "operations" in wanted:
         made = table("narrow operations of one on float32x2", "operation", "here", "C++ system")
         for name, (build, count, theirs) in OPERATIONS.items():
@@ -178,6 +195,14 @@ def main(arguments=None):
         if rows:
             made.add_row("geometric mean", "", "", "", *(f"{geometric_mean(f(r) for r in rows.values()):.2f}" for f in (
                 lambda r: r["float64x2"] / r["float64"], lambda r: r["longdouble"] / r["float64x2"])))
+        console.print(made)
+    if "check" in wanted:
+        made = table(f"milliseconds in float32x2 ({options.clock}), {options.size:,} elements", "program", "check=True",
+                     "check=False", "ratio")
+        for name in PROGRAMS:
+            if name in options.only:
+                row = checked(name, options.size, options.repeats, CLOCKS[options.clock])
+                made.add_row(name, *(f"{1e3 * t:.3f}" for t in row.values()), f"{row[True] / row[False]:.2f}")
         console.print(made)
     return 0
 

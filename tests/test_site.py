@@ -54,6 +54,8 @@ def test_commands_of_the_figures_exist():
 def test_all_environment_variables_are_listed():
     read = {name for file in (ROOT / "src").rglob("*.py")
             for name in re.findall(r"\bREACTANT_[A-Z]+(?:_[A-Z]+)*\b", file.read_text())}
+    read |= {name for file in (ROOT / "src" / "reactant" / "cuda_programs" / "runtime").glob("*.cpp")
+             for name in re.findall(r'getenv\("(REACTANT_CUDA_\w+)"', file.read_text())}
     listed = set(re.findall(r"^\| `(REACTANT_\w+)", (DOCS / "cli.md").read_text(), re.M))
     assert read and read == listed
 

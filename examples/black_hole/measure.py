@@ -45,6 +45,7 @@ def speed(console: Console, size: int = 128) -> None:
     title = f"{size} x {size} pixels, {len(data[0][0])} visibilities, {len(data[1][0])} closure phases"
     _beside.compare(console, title, {
         "objective and gradient": (lambda: None, lambda _: compiled(at, *resident)),
+        "given NumPy's matrices": (lambda: None, lambda _: compiled(at, *data)),
         "objective alone": (lambda: None, lambda _: plain(at, *resident)),
         "ehtim: objective and gradient by hand": (lambda: None, lambda _: by_hand(at, *data)),
         "ehtim: objective": (lambda: None, lambda _: objective(at, *data))})

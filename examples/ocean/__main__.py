@@ -1,4 +1,4 @@
-"""python -m examples.ocean [film | sensitivity | speed | spectrum | derivatives | assimilate] [--size N]: README."""
+"""python -m examples.ocean [film | sensitivity | speed | derivatives | assimilate] [--size N]: see README.md."""
 from __future__ import annotations
 
 import argparse
@@ -10,7 +10,7 @@ from rich.console import Console
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m examples.ocean", description=__doc__)
     parser.add_argument("what", nargs="?", default="film",
-                        choices=["film", "sensitivity", "speed", "spectrum", "derivatives", "assimilate"])
+                        choices=["film", "sensitivity", "speed", "derivatives", "assimilate"])
     parser.add_argument("--output", type=Path, help="the film or picture to write (ocean.gif, sensitivity.png)")
     parser.add_argument("--size", type=int, help="cells along the channel")
     parser.add_argument("--days", type=float, default=40.0, help="of the film")

@@ -142,30 +142,6 @@ def _bound(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
     return lambda: function(*arguments)
 
 
-# ---- eddies
-
-def spectrum(console: Console, size: int = 64, days: tuple[int, int] = (30, 40)) -> None:
-    """The spectrum of the surface's kinetic energy along the channel, the mean of some days, and its slope between a
-    third of the channel and eight cells, which reconstruction still resolves."""
-    model = cases.channel(size, size * 3 // 4, max(size // 6, 4))
-    few = 12        # time steps of one call: two hours
-    compiled, day = reactant.jit(run), 12
-    reactant.jit(start)(model)
-    power = np.zeros(size // 2 + 1)
-    for call in range(days[1] * day):
-        compiled(model, few)
-        if call >= days[0] * day and call % (day // 4) == 0:
-            rows = slice(size // 4, size // 2)
-            power += sum((np.abs(np.fft.rfft(model.rows(name)[0, rows], axis=1)) ** 2).mean(axis=0)
-                         for name in ("u", "v"))
-    waves = np.arange(3, size // 8 + 1)
-    slope, _ = np.polyfit(np.log(waves), np.log(power[waves]), 1)
-    cell = model.grid.dx[model.grid.extent[1] // 2] / 1e3
-    console.print(f"kinetic energy of the surface, days {days[0]} to {days[1]}: wave number to the power {slope:.2f} "
-                  f"between {size * cell / waves[-1]:.0f} and {size * cell / waves[0]:.0f} km; waves "
-                  + ", ".join(f"{w}: {power[w] / power[waves[0]]:.2g}" for w in waves), soft_wrap=True)
-
-
 # ---- derivatives and assimilation
 
 def derivatives(console: Console, size: int = 24, steps: int = 16) -> None:

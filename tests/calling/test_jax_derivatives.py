@@ -235,3 +235,26 @@ def test_what_jax_makes_of_a_function_has_native_code_as_the_function_has(derive
         return jnp.concatenate([x[:1], lax.scan(step, x[0], x[1:])[1]])
 
     np.testing.assert_allclose(made(x), derived(by_jax)(x), rtol=1e-5, atol=1e-5)
+
+
+def test_value_and_gradient_of_a_number_are_one_program(x64):
+    """Not the value in one, and once more with the gradient in another; also batched, twice, and of what is masked."""
+    @reactant.jit
+    def loss(x, y):
+        return (np.sin(x) * y).sum() * 0.5
+
+    def by_jax(x, y):
+        return (jnp.sin(x) * y).sum() * 0.5
+
+    x = jnp.linspace(0.0, 1.0, 5)
+    y = 2.0 * x + 1.0
+    text = jax.jit(jax.value_and_grad(loss, argnums=(0, 1))).lower(x, y).as_text()
+    assert text.count("stablehlo.sine") == 1 and text.count("stablehlo.cosine") == 1
+    for of in (lambda f: jax.value_and_grad(f, argnums=(0, 1)), lambda f: jax.jit(jax.hessian(f)),
+               lambda f: jax.grad(lambda x, y: 3.0 * f(x, y) ** 2),
+               lambda f: jax.vmap(jax.grad(lambda x, y: f(x[None], y)), (0, None)),
+               lambda f: jax.grad(lambda x, y: jnp.where(x[0] > 5, f(x, y), 0.0)),
+               lambda f: lambda x, y: jax.grad(f, argnums=1)(x, 2.0)):       # of two dtypes where JAX has 32 bits
+        for a, b in zip(jax.tree.leaves(of(loss)(x, y)), jax.tree.leaves(of(by_jax)(x, y)), strict=True):
+            assert a.dtype == b.dtype and a.weak_type == b.weak_type
+            np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-7)

@@ -116,3 +116,14 @@ def test_outside_of_compiled_functions_it_would_happen_once():
     with pytest.raises(StateChangeError, match="Layer.*a new value"):
         reactant.grad(layer.loss)(WEIGHTS, X[0])
     assert layer.calls == 0 and not layer.low.any()
+
+
+def test_functions_with_rules_of_their_own_change_nothing():
+    def noted(box):
+        def square(x):
+            box["twice"] = 2.0 * x
+            return x * x
+        rule = reactant.custom_derivative(square, jvp=lambda primals, tangents: (primals[0] ** 2, tangents[0]))
+        return lambda x: np.sum(rule(x))
+    with pytest.raises(reactant.UnsupportedError, match="a derivative of its own and writes .* or changes lists"):
+        reactant.jit(lambda box, x: reactant.grad(noted(box))(x))({}, np.ones(3))

@@ -1,5 +1,7 @@
 """The benchmark of this room runs, and says what the tests do."""
 import precision
+import precision_programs
+import pytest
 
 
 def test_operations(capsys):
@@ -11,3 +13,10 @@ def test_operations(capsys):
 def test_bits_of_hard_cases():
     random, hard = precision.bits("add", 50)
     assert min(random, hard) > 45
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["standardised", "black_scholes", "leapfrog", "running_sums"])
+def test_whole_programs_agree_with_float64(name):
+    bits, condition = precision_programs.measure(name, 0.05, "float32x2")
+    assert bits >= precision_programs.WANTED and condition >= 1

@@ -2,16 +2,18 @@
 
 To JAX a compiled function is one primitive, `run_module`. Its tangents are a second one, `linear_part`, linear in the
 tangents: forward mode runs the module of `differentiate.forward.jvp`, and what JAX transposes runs the one of
-`differentiate.reverse.vjp`. Both modules go through our passes, and are differentiated again when asked.
+`differentiate.reverse.vjp`; of a real number value and gradient are one program. All modules go through our passes, and
+are differentiated again when asked.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.interpreters import ad, batching
 from jax.interpreters import mlir as jax_mlir
 
@@ -19,9 +21,11 @@ from reactant.calling import jax_batching
 from reactant.errors import NotDifferentiable, UnsupportedError
 from reactant.ir import modules
 from reactant.ir.context import building
-from reactant.runtime.jax_internals import X64, Primitive, result_type
+from reactant.runtime.jax_internals import X64, Primitive, linearized_by, result_type
 from reactant.runtime.program import Body, fitted, run_module
 
+FLOATS = {np.dtype(np.float32), np.dtype(np.float64)}
+"""Whose products with a cotangent neither overflow nor vanish before it would: narrower ones have scaled losses."""
 linear_part = Primitive("reactant_tangents")
 linear_part.multiple_results = True
 """(arguments..., tangents of the `varied` ones...) -> tangents of the results that have any."""
@@ -46,7 +50,7 @@ def _derived(body: Body, varied: tuple[int, ...], mode: str) -> Body:
             raise UnsupportedError(f"JAX cannot differentiate '{body.name}', a compiled NumPy function: {error.fact}",
                                    hint="Wrap the call in jax.custom_jvp or jax.custom_vjp with the derivative, or "
                                         "change the line.", code="not-differentiable", span=error.span) from error
-        return derived_bodies.frozen(made, f"{body.name}_{mode}")
+        return derived_bodies.frozen(made, f"{body.name}_{mode}", sorted(body.weak))
 
 
 def _tangents(*operands: Any, body: Body, varied: tuple[int, ...]) -> list[Any]:
@@ -96,6 +100,26 @@ def _transposed(cotangents: Sequence[Any], *operands: Any, body: Body, varied: t
                              for g, t in zip(found, operands[count:], strict=True)]
 
 
+def _gradient(otherwise: Callable[[], Any], nonzero: Sequence[bool], *primals: Any, body: Body) -> Any:
+    """Of one real result: its value and its gradient in one program, rather than the value once more in another."""
+    varied, wanted = tuple(i for i in _inexact(body.inputs) if nonzero[i]), _inexact(body.outputs)
+    dtypes = {a.dtype for a in (*(body.outputs[i] for i in wanted), *(body.inputs[i] for i in varied))}
+    if not varied or len(wanted) != 1 or body.outputs[wanted[0]].shape or len(dtypes) > 1 or not dtypes <= FLOATS:
+        return otherwise()
+    with X64():
+        derived = _derived(body, varied, "vjp")
+        found = run_module.bind(*fitted([*primals, np.ones((), dtypes.pop())], derived.inputs), body=derived)
+    results, slopes = found[:len(body.outputs)], found[len(body.outputs):]
+    nothing = [ad.Zero(jax.typeof(r).to_tangent_aval()) for r in results]
+
+    def tangents(slopes: Sequence[Any], *given: Any) -> list[Any]:
+        with X64():
+            total = sum(jnp.sum(slope * given[i]) for slope, i in zip(slopes, varied, strict=True))
+        return [total if i in wanted else zero for i, zero in enumerate(nothing)]
+
+    return results, [i in wanted for i in range(len(results))], slopes, tangents
+
+
 def _transposed_module(cotangents: Sequence[Any], *operands: Any, body: Body) -> list[Any]:
     """`jax.linear_transpose`: what is linear has one derivative, also at NaN, where all others are NaN."""
     linear = tuple(i for i, o in enumerate(operands) if ad.is_undefined_primal(o))
@@ -119,6 +143,7 @@ def install() -> None:
     """Tell JAX. Done once, by importing `reactant.calling.compiled`."""
     jax_batching.install()
     ad.primitive_jvps[run_module] = _jvp_of_module
+    linearized_by(run_module, _gradient)
     ad.primitive_jvps[linear_part] = _jvp_of_tangents
     ad.primitive_transposes[run_module] = _transposed_module
     ad.primitive_transposes[linear_part] = _transposed

@@ -147,10 +147,10 @@ class Improvement:
         axes = figure.subplots()
         front = self.front
         axes.step([1e6 * each.seconds for each in front], [each.bits for each in front], where="post", color="0.7")
-        for each in self.versions:
+        for k, each in enumerate(sorted(self.versions, key=lambda version: version.seconds)):
             axes.plot(1e6 * each.seconds, each.bits, "o", color="C1" if each.name == "original" else "C0")
-            axes.annotate(each.name, (1e6 * each.seconds, each.bits), textcoords="offset points", xytext=(5, 4),
-                          fontsize=8)
+            axes.annotate(each.name, (1e6 * each.seconds, each.bits), textcoords="offset points",
+                          xytext=(5, -12 if k % 2 else 4), fontsize=8)       # neighbours beside each other
         axes.set_xlabel("time of a call, µs")
         axes.set_ylabel("right bits, mean")
         axes.set_title(self.name)

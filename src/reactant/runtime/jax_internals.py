@@ -266,6 +266,20 @@ def alike_varying(arrays: list[Any]) -> list[Any]:
             for a in arrays]
 
 
+def linearized_by(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Tell JAX what value and linear part of `primitive` are together, `rule(otherwise, nonzero, *primals, **params)`,
+    where cotangents are wanted. `otherwise` is what JAX would do. Nothing where this jax has another interface."""
+    fallback = getattr(_ad, "fallback_linearize_rule", None)
+    if fallback is None or [*inspect.signature(fallback).parameters][:3] != ["_prim", "_is_vjp", "_nonzeros"]:
+        return
+
+    def linearized(is_vjp: bool, nonzero: Sequence[bool], *primals: Any, **params: Any) -> Any:
+        otherwise = functools.partial(fallback, primitive, is_vjp, nonzero, *primals, **params)
+        return rule(otherwise, nonzero, *primals, **params) if is_vjp else otherwise()
+
+    _ad.primitive_linearizations[primitive] = linearized
+
+
 def result_type(shape: tuple[int, ...], dtype: np.dtype, given: Sequence[Any], weak: bool = False) -> Any:
     """The type of a result of operands of the types `given`, all of which vary along the same axes of a mesh."""
     if not given or not varying_axes(given):

@@ -7,7 +7,7 @@ from reactant.precision.improvement import rational, truth
 from reactant.precision.improvement.extra import mpmath
 from reactant.precision.improvement.identities import parsed
 
-CASES = {"(1 + x) * (1 + x) + 2 / (1 + x) - 3": ["(1 + 2 / (1 + x)) * x * x", "(3 + x) / (1 + x) * x * x"],
+CASES = {"(1 + x) * (1 + x) + 2 / (1 + x) - 3": ["(1 + 2 / (1 + x)) * (x * x)", "(3 + x) / (1 + x) * (x * x)"],
          "(1 - x / (x + y)) * x": ["x / (x + y) * y"], "1 / (x + 1) - 2 / x + 1 / (x - 1)": ["2 / (-1 + x * x) / x"],
          "sin(x) * (1 + y) - sin(x)": ["sin(x) * y"]}
 
@@ -15,7 +15,7 @@ CASES = {"(1 + x) * (1 + x) + 2 / (1 + x) - 3": ["(1 + 2 / (1 + x)) * x * x", "(
 @pytest.mark.parametrize("text", CASES)
 def test_what_cancels_is_gone(text):
     found = set(rational.forms(parsed(text, "xy")))
-    assert {repr(parsed(each, "xy")) for each in CASES[text]} <= {repr(each) for each in found}
+    assert {parsed(each, "xy") for each in CASES[text]} <= found
     mp, root = mpmath().mp, parsed(text, "xy")
     with mp.workprec(200):
         given = [mp.mpf(3) / 7, mp.mpf(-5) / 11]

@@ -14,6 +14,7 @@ from reactant.cuda_programs.device.blocks import BESIDE, place_of_block
 from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.rounds import REDUCING, Rounds
 from reactant.cuda_programs.device.shapes import Shape
+from reactant.cuda_programs.device.stepped import MOST_OWN
 from reactant.cuda_programs.device.text import Function, opcode_of, uses_of
 from reactant.cuda_programs.device.together import Memory
 from reactant.cuda_programs.device.types import leading
@@ -44,9 +45,14 @@ def at_a_time(group: Vectors, border: Vectors, memory: Memory, shape: Shape | No
             return 1
     if not _adjoin(group, shape[0]):
         return 1
-    bytes_ = sum(size for _, size in memory.shared) + math.prod(shape) * sum(
-        size for _, size in (*memory.kept, *memory.arrays))
+    bytes_ = memory_of_block(memory, shape)
     return max(1, min(BESIDE // shape[0], MOST_BYTES // max(bytes_, 1))) if bytes_ <= LARGE else 1
+
+
+def memory_of_block(memory: Memory, shape: Shape) -> int:
+    """Bytes of what each block has of its own."""
+    return sum(size for _, size in memory.shared) + math.prod(shape) * sum(
+        size for _, size in (*memory.kept, *memory.arrays))
 
 
 def _adjoin(group: Vectors, width: int) -> bool:
@@ -118,6 +124,7 @@ class Beside(Rounds):
                  most: int) -> None:
         super().__init__(group, border, memory, agreement, shape)
         self.most, self.strides = most, dict[str, int]()
+        self.fits = self.fits and most * memory_of_block(memory, shape) < MOST_OWN
 
     def _shared(self, size: str, name: str) -> None:
         self.strides[name] = -(-int(size) // 64) * 64

@@ -32,7 +32,7 @@ class Stepped:
         self.made, self.size, self.f = group.made, group.size, Writer()
         self.around = max(64, self.size * LARGEST)
         each = sum(size for _, size in (*memory.kept, *memory.arrays)) + sum(PER_THREAD.values())
-        self._fits = shape is not None and \
+        self.fits = shape is not None and \
             math.prod(shape) * each + sum(size for _, size in memory.shared) < MOST_OWN
 
     def begun(self) -> None:
@@ -97,7 +97,7 @@ class Stepped:
     def _shared(self, size: str, name: str) -> None:
         """Memory of the block, with room around it: all of a row of which one element is in that memory may be read and
         written back, whatever thread of the group is active."""
-        if self._fits and size.isdigit():
+        if self.fits and size.isdigit():
             self._own(f"[{size} x i8], align 64", made := f"{name}.around")
         else:
             made = self.f.let(f"call noalias align 64 ptr @reactant_scratch(i64 {size})")
@@ -108,7 +108,7 @@ class Stepped:
         self.f.lines.insert(1, f"  {name} = alloca {what}")
 
     def _scratch(self, size: int, name: str) -> str:
-        if self._fits:
+        if self.fits:
             self._own(f"[{size * math.prod(self.shape or ())} x i8], align 64", name)
             return name
         total = self.f.let(f"mul i64 %n, {size}")

@@ -20,7 +20,8 @@ namespace {
 constexpr size_t most_kept = 16, most_known = 4;
 constexpr unsigned most_missed = 16, try_again = 64;
 constexpr double least_work = 4000;             // nanoseconds: to keep less takes longer than what it saves
-constexpr uint64_t range_bytes = 128 << 10;     // that all of them access before the next range: a part of a cache
+constexpr double least_turn = 8000;             // of a range, in each of them
+constexpr uint64_t range_bytes = 256 << 10;     // that all of them access before the next range: a part of a cache
 
 struct Region { uintptr_t base, end; };
 
@@ -33,7 +34,6 @@ struct Reach {
     std::vector<char> values;
     std::vector<ReactantAccess> accesses;
     std::vector<Region> regions;                // the allocation or variable of each access
-    uint64_t bytes_of_block = 0;
 };
 
 struct Known { Reach reaches[most_known]; unsigned next = 0, missed = 0, skipped = 0; };
@@ -122,12 +122,8 @@ bool reach_of(Reach &reach, const Launch &launch, void *const *arguments) {
     const auto none = [](const ReactantAccess &a) { return a.root == 0; };
     reach.accesses.erase(std::remove_if(reach.accesses.begin(), reach.accesses.end(), none), reach.accesses.end());
     reach.regions.resize(reach.accesses.size());
-    reach.bytes_of_block = 0;
-    for (size_t k = 0; k < reach.accesses.size(); ++k) {
-        const ReactantAccess &access = reach.accesses[k];
-        if (!region_of(access.root, &reach.regions[k])) return false;
-        if (!(access.flags & REACTANT_ACCESS_ANYWHERE)) reach.bytes_of_block += (uint64_t)(access.high - access.low);
-    }
+    for (size_t k = 0; k < reach.accesses.size(); ++k)
+        if (!region_of(reach.accesses[k].root, &reach.regions[k])) return false;
     return true;
 }
 
@@ -226,18 +222,31 @@ double work_of(const Launch &launch, double said) {
     return said > 0 ? said : launch.function->cost.load(std::memory_order_relaxed) * (double)threads_of(launch);
 }
 
+// Bytes that a block accesses in all of the launches, as far as that is known.
+uint64_t bytes_of_block(const Kept *kept, size_t count) {
+    std::vector<std::pair<uint64_t, uint64_t>> parts;
+    for (size_t k = 0; k < count; ++k)
+        for (const ReactantAccess &a : kept[k].reach->accesses)
+            if (!(a.flags & REACTANT_ACCESS_ANYWHERE)) parts.push_back({a.address + (uint64_t)a.low, a.address + (uint64_t)a.high});
+    std::sort(parts.begin(), parts.end());
+    uint64_t bytes = 0, end = 0;
+    for (auto [first, last] : parts)
+        if (last > end) bytes += last - std::max(first, end), end = last;
+    return bytes;
+}
+
 void run_joined(Kept *kept, size_t count) {
     State states[most_kept];
     ReactantLaunch made[most_kept];
     std::atomic<uint64_t> spent[most_kept] = {};
     double work = 0;
-    uint64_t bytes = 0;
     for (size_t k = 0; k < count; ++k) {
         work += work_of(kept[k].launch, kept[k].work);
-        bytes += kept[k].reach->bytes_of_block;
         made[k] = described(kept[k].launch, kept[k].number, &states[k]);
     }
-    Run run{kept, count, made, spent, std::max<uint64_t>(1, range_bytes / std::max<uint64_t>(1, bytes))};
+    const uint64_t fitting = range_bytes / std::max<uint64_t>(1, bytes_of_block(kept, count));
+    const double worth = std::min((double)count * least_turn / work, 1.0) * (double)made[0].blocks;
+    Run run{kept, count, made, spent, std::max<uint64_t>({1, fitting, (uint64_t)worth})};
     Timed timed(&Report::launches);
     if (Report *report = report_of_time()) report->launches.count += count - 1, report->joined.count += count - 1;
     const uint64_t blocks = made[0].blocks;

@@ -295,7 +295,10 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *st
         const cudaLaunchAttribute &attribute = config->attrs[k];
         if (attribute.id == cudaLaunchAttributeCooperative) cooperative = attribute.val.cooperative != 0;
         else if (attribute.id == cudaLaunchAttributeClusterDimension && attribute.val.clusterDim.x *
-                 attribute.val.clusterDim.y * attribute.val.clusterDim.z > 1) return report(cudaErrorNotSupported);
+                 attribute.val.clusterDim.y * attribute.val.clusterDim.z > 1) {
+            explain("clusters of blocks are not there: launch without cudaLaunchAttributeClusterDimension");
+            return report(cudaErrorNotSupported);
+        }
     }
     return launch_kernel(stub, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, config->stream,
                          cooperative, __builtin_return_address(0));

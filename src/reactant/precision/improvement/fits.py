@@ -36,6 +36,8 @@ from reactant.precision.improvement.series import horner, leading_power, times_p
 NODES, DIGITS = 40, 500
 """Points that functions are looked at, and binary digits of their values."""
 MOST_TERMS, MOST_DEGREE, LARGEST = 21, 4, 1e30
+SHORT = 4
+"""Terms of a polynomial that are added one after the other."""
 LEAST_COST, SAVING = 0.8, 0.7
 """Nanoseconds of a function below which no polynomial is looked for, and the part of its cost that one may have."""
 WIDER, MOST_CORNERS = 1.3, 6
@@ -181,9 +183,18 @@ def _polynomial(root: Expression, low: float, high: float, exact: bool, dtype: n
                 power, coefficients, squared, (least, most) = found
                 x = leaf(0) if centre == 0 else made("subtract", leaf(0), number(centre))
                 rounded = [_rounded(each, dtype) for each in coefficients]
-                polynomial = times_power(horner(rounded, made("multiply", x, x) if squared else x), x, power)
+                polynomial = times_power(_summed(rounded, made("multiply", x, x) if squared else x), x, power)
                 return Fit(polynomial, least, most)
     return None
+
+
+def _summed(coefficients: Sequence[Fraction], at: Expression) -> Expression:
+    """c0 + c1 at + c2 at**2 + ...: even and odd terms apart where there are many, so that not each operation waits for
+    the one before (Estrin's scheme; Knuth, volume 2, section 4.6.4)."""
+    if len(coefficients) <= SHORT:
+        return horner(coefficients, at)
+    even, odd = (_summed(coefficients[k::2], made("multiply", at, at)) for k in (0, 1))
+    return made("add", even, made("multiply", at, odd))
 
 
 def _centres(value: Callable[[Any], Any], low: float, high: float, exact: bool

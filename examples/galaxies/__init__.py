@@ -1,0 +1,1 @@
+"""Redshifts, masses and dust of galaxies from their colours: a NumPy log-density under blackjax's NUTS."""
