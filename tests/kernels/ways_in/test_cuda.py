@@ -773,10 +773,16 @@ def test_writing_a_variable_inside_a_compiled_function_is_refused():
 
 @pytest.mark.parametrize("source, message", [
     ("__global__ void k(int *x) { x[0] = y; }\n", "<source>:1:.*undeclared identifier 'y'"),
-    ("#error stop here\n", "stop here"), ("#include <no_such_header.h>\n", "no_such_header.h")])
+    ("#error stop here\n", "stop here"),
+    ("#include <no_such_header.h>\n__global__ void k(int *x) { x[0] = FROM_THERE; }\n", "no_such_header.h")])
 def test_what_does_not_compile(source, message):
     with pytest.raises(reactant.ReactantError, match=f"(?s){message}"):
         reactant.cuda.load(source)
+
+
+def test_headers_that_are_not_there_are_said():
+    with pytest.warns(UserWarning, match=r"includes no_such_header\.h, not found and taken as empty"):
+        reactant.cuda.load("#include <no_such_header.h>\n__global__ void k(int *x) { x[0] = 1; }\n")
 
 
 ABSENT = {
