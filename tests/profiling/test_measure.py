@@ -67,20 +67,23 @@ def check_sums(found):
 
 
 U = np.random.default_rng(0).random((120, 120))
+ITERATIONS = 301
+"""So many that the loop takes longer than what follows it, also on a busy machine."""
 
 
 @pytest.mark.parametrize("native", ["auto", "never"])
 def test_a_program_with_a_loop(native, tmp_path):
-    found = reactant.profile(reactant.jit(sweeps, unroll_limit=0, native=native), U, 23, runs=4)
+    found = reactant.profile(reactant.jit(sweeps, unroll_limit=0, native=native), U, ITERATIONS, runs=4)
     check_sums(found)
     by = lines(found, sweeps)
     body = by[3]
-    assert body.seconds == max(line.seconds for line in found.lines) and found.runs == 4
-    assert body.work.flops == pytest.approx(23 * 4 * 118 * 118, rel=0.3 if native == "auto" else 2)
+    assert body.seconds == max(line.seconds for line in by.values()) and found.runs == 4
+    assert body.work.flops == pytest.approx(ITERATIONS * 4 * 118 * 118, rel=0.3 if native == "auto" else 2)
     assert by[4].work.special == 120 * 120
     loop = max(found.loops, key=lambda loop: loop.seconds)
     assert loop.kind == ("native" if native == "auto" else "XLA")
-    assert loop.iterations in (23, pytest.approx(23, abs=1), 11, 12), "XLA may write two iterations as one"
+    halves = pytest.approx(ITERATIONS / 2, abs=1)
+    assert loop.iterations in (pytest.approx(ITERATIONS, abs=1), halves), "XLA may write two iterations as one"
     assert body.source.startswith("v[1:-1, 1:-1] = ")
     trace = json.loads(found.perfetto(str(tmp_path / "trace.json")))
     assert {event["ph"] for event in trace["traceEvents"]} == {"M", "X"} and (tmp_path / "trace.json").exists()
