@@ -26,6 +26,10 @@ def test_many_random_threads(agrees, seed):
     agrees(seed, 12)
 
 
+def test_threads_beside_those_that_are_in_a_branch(ran):
+    assert ran("odd_rows.cu", "-O1").startswith("0 of ")
+
+
 def test_blocks_that_nothing_leads_to_are_left_out():
     made = function("define void @k() {\na:\n  br label %c\nb:\n  br label %c\nc:\n  ret void\n}\n")
     assert list(reached(made).blocks) == ["a", "c"]

@@ -10,7 +10,7 @@ import re
 
 from reactant.cuda_programs.device.kernel import Kernel
 from reactant.cuda_programs.device.layout import Layout
-from reactant.cuda_programs.device.text import Function, opcode_of, result_of, uses_of
+from reactant.cuda_programs.device.text import FLAGS, Function, opcode_of, result_of, uses_of
 from reactant.cuda_programs.device.types import leading
 from reactant.cuda_programs.device.writer import Writer
 from reactant.kernels.llvm_ir.signatures import split_arguments
@@ -24,7 +24,6 @@ _PHI = re.compile(r"= phi (\S+) (.*?)(?:, !.*)?$")
 _INCOMING = re.compile(r"\[ ([^,\]]+), %([^\]]+) \]")
 _COMPARED = re.compile(rf"= icmp (?:samesign )?(\w+) (?:i32|i64) {WORD}, {WORD}(?:, !.*)?$")
 _BRANCH = re.compile(r"^br i1 (%\S+), label %([^,\s]+), label %([^,\s]+)")
-_FLAGS = re.compile(r"\b(?:nuw|nsw|exact|disjoint|nneg|samesign|inbounds|nusw) ")
 _COPIED = frozenset(("add", "sub", "mul", "and", "or", "xor", "sext", "zext", "trunc", "select", "icmp", "freeze"))
 _CHOOSES = re.compile(r"^call (?:noundef )?(?:range\([^)]*\) )?i(?:32|64) @llvm\.[su](?:min|max)\.i(?:32|64)"
                       r"\(([^()]*)\)$")
@@ -143,7 +142,7 @@ class Forms:
             kind = leading(rest.partition(" ")[2])
             at = self.f.let(f"getelementptr i8, ptr {parameter}, i64 {offset}")
             return self.f.let(f"load {kind}, ptr {at}")
-        plain = _FLAGS.sub("", rest.removeprefix("tail ").partition(", !")[0])
+        plain = FLAGS.sub("", rest.removeprefix("tail ").partition(", !")[0])
         by_constant = _BY_CONSTANT.search(line)
         if by_constant:
             divides = "div" in by_constant[0] or "rem" in by_constant[0]
@@ -180,7 +179,7 @@ class Forms:
         rest = line.partition(" = ")[2]
         if not rest.startswith("getelementptr "):
             return None
-        parts = split_arguments(_FLAGS.sub("", rest.removeprefix("getelementptr ")).partition(", !")[0])
+        parts = split_arguments(FLAGS.sub("", rest.removeprefix("getelementptr ")).partition(", !")[0])
         kind = self.layout.type(parts[0])
         total: Form | None = Form()
         for position, part in enumerate(parts[2:]):

@@ -9,6 +9,7 @@ from reactant.support.records import dataclass
 NAME = r'(?:"[^"]*"|[-\w$.]+)'
 VALUE = re.compile(rf"%{NAME}")
 SYMBOL = re.compile(rf"@({NAME})")
+FLAGS = re.compile(r"\b(?:nuw|nsw|exact|disjoint|nneg|samesign|inbounds|nusw) ")
 _DEFINE = re.compile(rf"^define [^\n]*?@({NAME})\(.*?^\}}\n?", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(rf"^({NAME}):")
 _DECLARE = re.compile(rf"^declare [^\n]*?@({NAME})\([^\n]*\n", re.MULTILINE)
@@ -105,6 +106,20 @@ def opcode_of(line: str) -> str:
     if word in ("tail", "notail", "musttail"):
         return "call"
     return word
+
+
+def without_flags(text: str) -> str:
+    """An instruction, without the name of its result, for operands of which its flags need not hold.
+
+    Example:
+        >>> from reactant.cuda_programs.device.text import without_flags
+        >>> without_flags("or disjoint i32 %t, 1"), without_flags("zext nneg i32 %i to i64")
+        ('add i32 %t, 1', 'sext i32 %i to i64')
+    """
+    for flagged, meant in (("or disjoint ", "add "), ("zext nneg ", "sext ")):
+        if text.startswith(flagged):
+            text = meant + text.removeprefix(flagged)
+    return FLAGS.sub("", text)
 
 
 def uses_of(line: str) -> list[str]:

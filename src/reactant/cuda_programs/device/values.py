@@ -18,7 +18,15 @@ from reactant.cuda_programs.device.layout import Layout
 from reactant.cuda_programs.device.meetings import FIRST_OF_WARP
 from reactant.cuda_programs.device.narrow import Sum
 from reactant.cuda_programs.device.spread import PHI, NotVectorizable, Spread
-from reactant.cuda_programs.device.text import VALUE, Function, opcode_of, result_of, successors, uses_of
+from reactant.cuda_programs.device.text import (
+    VALUE,
+    Function,
+    opcode_of,
+    result_of,
+    successors,
+    uses_of,
+    without_flags,
+)
 from reactant.cuda_programs.device.types import result_type
 from reactant.cuda_programs.device.wide import Wide
 
@@ -95,6 +103,7 @@ class Values(Wide):
         self._crossing |= self._roots() - self._everywhere
         self._singles: dict[str, bool] = {}
         self.beside = bool(shared)
+        self._partly = False                # whether what is written again is for threads under a mask
 
     def blank(self) -> None:
         """A function is begun of which nothing is written."""
@@ -358,7 +367,7 @@ class Values(Wide):
         if (opcode_of(line) in ("getelementptr", "sext", "zext") or self._shifted(line)) and \
                 all(self.there(used) for used in uses_of(line)):
             return self.f.let(VALUE.sub(lambda m: self.of_thread(m[0], number) if m[0] in self._kinds or
-                                        m[0] in self._kinds_of_threads else m[0], line.partition(" = ")[2]))
+                                        m[0] in self._kinds_of_threads else m[0], self._of_any(line)))
         return self.element(self.vec(kind, operand), kind, number)
 
     def _shifted(self, line: str) -> bool:
@@ -379,8 +388,15 @@ class Values(Wide):
     def _again(self, name: str) -> None:
         """A value that every piece computes anew, where it is needed."""
         mask, self.mask = self.mask, ""
+        self._partly, partly = self._partly or bool(mask), self._partly
         self.instruction(self.spread.lines[name], name)
-        self.mask = mask
+        self.mask, self._partly = mask, partly
+
+    def _of_any(self, line: str) -> str:
+        """An instruction without its name, for a thread that may be none of those that are here: what its flags say
+        does not hold for others."""
+        rest = line.partition(" = ")[2]
+        return without_flags(rest) if self.mask or self._partly else rest
 
     def _following(self, name: str) -> str:
         """The vector of a value of which the first thread's is known."""
@@ -454,7 +470,7 @@ class Values(Wide):
             return
         if name in self._affine:
             rest = VALUE.sub(lambda m: self.first(m[0]) if m[0] in self._kinds or m[0] in self._kinds_of_threads
-                             else m[0], line.partition(" = ")[2])
+                             else m[0], self._of_any(line))
             return self.define(name, self.f.let(rest))
         differs = (name is not None and not self.same(name)) or (
             name is None and (opcode in ("store", "call")))
@@ -471,7 +487,9 @@ class Values(Wide):
                 self.define(name, made)
             return
         head, equals, rest = line.partition(" = ") if name else ("", "", line)
-        value = self.first if name in self.spread.cancelled else self.one
+        value = self.one
+        if name in self.spread.cancelled:
+            value, rest = self.first, self._of_any(line)
         rest = VALUE.sub(lambda m: value(m[0]) if m[0] in self._kinds or m[0] in self._kinds_of_threads else m[0], rest)
         rest = re.sub(r", !llvm\.access\.group !\d+", "", rest)
         if name is None:
