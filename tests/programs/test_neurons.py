@@ -10,6 +10,9 @@ from examples.neurons import neuron as model  # noqa: E402
 from examples.neurons.fitting import START, compiled, deviations, fit, flat  # noqa: E402
 from examples.neurons.neuron import ELECTRODES, TRUTH, bounded, currents, misfit, record, simulator, values  # noqa: E402
 
+# jaxley 0.14 uses of pandas 3 what pandas 4 will not have
+pytestmark = pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")
+
 
 @pytest.fixture(scope="module")
 def branched():
@@ -23,20 +26,31 @@ def branched():
 
 
 def test_currents_begin_after_rest():
-    current = currents(3, 10.0)
-    assert current.shape == (3, 400) and not current[:, :80].any() and current[:, 80:].all(axis=1).all()
+    current = currents(3, 200.0)
+    assert current.shape == (3, 8000) and not current[:, :80].any() and current[:, 80:].all(axis=1).all()
     assert np.all(np.diff(current.mean(axis=1)) > 0.0)
 
 
+def test_the_gradient_is_that_of_differences(branched):
+    cell, seen = branched
+    with jax.enable_x64(True):
+        at, plain = flat(bounded().inverse(values(START))), jax.jit(misfit(cell))
+        value, slopes = compiled(cell)(values(at), seen.current, seen.voltage)
+        assert float(value) == pytest.approx(float(plain(values(at), seen.current, seen.voltage)), rel=1e-9)
+        direction, step = np.random.default_rng(0).standard_normal(at.shape), 1e-6
+        above, below = (float(plain(values(at + s * direction), seen.current, seen.voltage)) for s in (step, -step))
+        assert np.sum(flat(slopes) * direction) == pytest.approx((above - below) / (2.0 * step), rel=1e-6)
+        assert float(value) > 1.0
+
+
+@pytest.mark.slow
 def test_the_gradient_is_that_of_jax(branched):
     cell, seen = branched
     with jax.enable_x64(True):
         at = bounded().inverse(values(START))
-        value, slopes = compiled(cell)(at, seen.current, seen.voltage)
-        expected, by_jax = jax.jit(jax.value_and_grad(misfit(cell)))(at, seen.current, seen.voltage)
-        assert float(value) == pytest.approx(float(expected), rel=1e-9) and float(value) > 1.0
-        other = flat(by_jax)
-        np.testing.assert_allclose(flat(slopes), other, rtol=1e-7, atol=1e-9 * np.abs(other).max())
+        slopes = flat(compiled(cell)(at, seen.current, seen.voltage)[1])
+        other = flat(jax.jit(jax.value_and_grad(misfit(cell)))(at, seen.current, seen.voltage)[1])
+        np.testing.assert_allclose(slopes, other, rtol=1e-7, atol=1e-9 * np.abs(other).max())
 
 
 @pytest.mark.slow
