@@ -1,4 +1,4 @@
-"""A neuron with dendrites as users of jaxley write it, what electrodes record of it, and how far a guess is from that."""
+"""A neuron with dendrites as users of jaxley write it, what electrodes record of it, and how far a guess is off."""
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -77,5 +77,6 @@ def draw(cell: jx.Cell, seen: Recorded, found: Fitted, errors: np.ndarray, outpu
         f"{part} {name.removeprefix('HH_').replace('axial_resistivity', 'r_a')}" for part, name in UNKNOWN])
     numbers.invert_yaxis()
     numbers.legend(fontsize="small")
-    numbers.set_title(f"{len(found.misfits)} evaluations: misfit from {found.misfits[0]:.0f} to {found.misfits[-1]:.3f} mV²")
+    first, last = found.misfits[0], found.misfits[-1]
+    numbers.set_title(f"{len(found.misfits)} evaluations: misfit from {first:.0f} to {last:.3f} mV²")
     figure.savefig(output)
