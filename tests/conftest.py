@@ -20,8 +20,9 @@ MOST_MAPS = 20_000
 """Linux gives a process 65,530; every program has several, and JAX, which the tests compare with, keeps all of its."""
 
 
-MOST = 16
-"""Of a table without a mark of its own the first row and about one other are run, of longer tables one in so many."""
+MOST = 32
+"""Of a table without a mark of its own the first row and, in about every second one, another are run; of longer tables
+one in so many."""
 
 
 def pytest_addoption(parser):
@@ -60,7 +61,7 @@ def sample(items):
         if item.get_closest_marker("slow"):
             continue
         mark = item.get_closest_marker("sampled")
-        every = mark.args[0] if mark else min(MOST, rows[table])
+        every = mark.args[0] if mark else min(MOST, 2 * rows[table])
         if table in met and zlib.crc32(item.name.encode()) % every and not item.get_closest_marker("gpu"):
             item.add_marker(pytest.mark.slow)
         met.add(table)

@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 
-pytest.importorskip("ehtim", exc_type=ImportError)
+pytest.importorskip("ehtim", reason='pip install -e ".[gallery]" brings it', exc_type=ImportError)
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from examples.black_hole import imaging, telescopes
@@ -42,7 +42,7 @@ def test_the_image_is_the_ring(seen, tmp_path):
     true = telescopes.ring(24)
     assert imaging.likeness(seen.prior.reshape(24, 24), true) < 0.7
     assert imaging.likeness(found, true) > 0.9 and min(told) < 0.01 * told[0]
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.black_hole.picture import draw
 
     draw(seen, found, tmp_path / "ring.png")

@@ -61,7 +61,7 @@ def test_derivatives_are_those_of_the_rate(reactor):
 
 @pytest.mark.slow
 def test_the_picture_is_drawn(reactor, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.cross_sections.picture import draw
 
     draw(reactor, 1.0, np.ones_like(reactor.density), tmp_path / "sections.png")

@@ -90,7 +90,7 @@ def test_errors_fall_as_the_order_says(error, order, least):
 
 @pytest.mark.slow
 def test_the_picture_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.discontinuous_galerkin.picture import draw
 
     mesh = ring(2, 3)

@@ -6,7 +6,7 @@ import pytest
 
 import reactant
 
-pytest.importorskip("blackjax")
+pytest.importorskip("blackjax", reason='pip install -e ".[gallery]" brings it')
 from examples.galaxies import by_hand, posterior  # noqa: E402
 from examples.galaxies.catalogue import log_density, mock, split  # noqa: E402
 from examples.galaxies.spectra import MEGAPARSEC, SUN, fluxes, library, planck  # noqa: E402
@@ -55,7 +55,7 @@ def test_the_posterior_is_around_the_truth(seen, tmp_path):
     found = posterior.draw(posterior.of_catalogue(posterior.compiled, seen), start, 150, 100)
     away = (seen.truth - found.states.mean(axis=0)) / found.states.std(axis=0)
     assert np.sqrt(np.mean(split(away)[0] ** 2)) < 3.0 and found.divergent < 20
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.galaxies.picture import draw
 
     draw(seen, found.states, tmp_path / "galaxies.png")

@@ -70,7 +70,7 @@ def test_the_shock_is_where_it_should_be():
 
 @pytest.mark.slow
 def test_the_picture_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.hydro.picture import draw
 
     draw(Blast(6), tmp_path / "hydro.png")

@@ -45,7 +45,7 @@ def test_steps_are_those_of_jax(widths):
 
 @pytest.mark.slow
 def test_more_intervals_find_it_better(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.kan.picture import draw
 
     errors = []

@@ -36,7 +36,7 @@ def test_training_is_jaxs(tmp_path):
 
 @pytest.mark.slow
 def test_the_language_is_learned(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.language_model.picture import draw
 
     losses, texts = measure.learned(300)

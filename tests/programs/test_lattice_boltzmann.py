@@ -79,7 +79,7 @@ def test_the_adjoint_is_the_derivative():
 
 @pytest.mark.slow
 def test_drag_becomes_less_and_is_drawn(tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="it draws the picture")
     from examples.lattice_boltzmann.picture import draw
 
     channel = standard(10)
