@@ -198,11 +198,12 @@ def test_baroclinic_waves_grow_at_the_rate_of_eady(steps):
     model, rate = cases.eady()
     begun(model)
     energies = []
-    for _ in range(12):
+    for _ in range(16):
         steps(model, 20)
         energies.append((model.rows("v") ** 2).mean())
     growth = 0.5 * np.diff(np.log(energies)) / (20 * STEPS * model.dt)
-    assert growth[5:].mean() == pytest.approx(rate, rel=0.15)
+    # for some days waves of gravity, which an initial wave without flow sheds, are as large
+    assert growth[8:].mean() == pytest.approx(rate, rel=0.05)
 
 
 @pytest.mark.slow
