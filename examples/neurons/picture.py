@@ -78,5 +78,5 @@ def draw(cell: jx.Cell, seen: Recorded, found: Fitted, errors: np.ndarray, outpu
     numbers.invert_yaxis()
     numbers.legend(fontsize="small")
     first, last = found.misfits[0], found.misfits[-1]
-    numbers.set_title(f"{len(found.misfits)} evaluations: misfit from {first:.0f} to {last:.3f} mV²")
+    numbers.set_title(f"{len(found.misfits)} evaluations: {first:.0f} to {last:.3f} mV²")
     figure.savefig(output)

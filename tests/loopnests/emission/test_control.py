@@ -279,7 +279,7 @@ def test_the_adjoint_of_a_row_made_of_itself_is_in_place():
 
 
 def test_two_elements_that_are_made_of_both_arrays_are_put_aside():
-    """A sweep over a tree (elimination of a quasi-tridiagonal system): neither array changes places with another one."""
+    """A sweep over a tree (elimination of a quasi-tridiagonal system): neither array changes places with another."""
     parents = np.array([0, 0, 1, 1, 0, 4, 4, 2, 7, 7, 3, 5])
 
     def swept(d, s, lower, upper):
