@@ -151,11 +151,7 @@ class Beside(Rounds):
 
     def _loops(self, at: str, end: str) -> None:
         f = self.f
-        f.label(f"z{at}")
-        f.line(f"%r.tid.z{at} = phi i32 [ 0, %go{at} ], [ %z.next{at}, %z.end{at} ]")
-        f.line(f"br label %y{at}")
-        f.label(f"y{at}")
-        f.line(f"%r.tid.y{at} = phi i32 [ 0, %z{at} ], [ %y.next{at}, %y.end{at} ]")
+        self._rows(at)
         row = f.let(f"mul nuw nsw i32 %r.tid.z{at}, %r.ntid.y")
         row = f.let(f"add nuw nsw i32 {row}, %r.tid.y{at}")
         row = f.let(f"zext nneg i32 {f.let(f'mul nuw nsw i32 {row}, %r.ntid.x')} to i64")

@@ -89,17 +89,23 @@ class Rounds(Stepped):
     def _loops(self, at: str, end: str) -> None:
         """The loops over groups begin; `end`: what the block where a group ends is called."""
         f = self.f
-        f.label(f"z{at}")
-        f.line(f"%r.tid.z{at} = phi i32 [ 0, %go{at} ], [ %z.next{at}, %z.end{at} ]")
-        f.line(f"%base.z{at} = phi i64 [ 0, %go{at} ], [ %base.next{at}, %z.end{at} ]")
-        f.line(f"br label %y{at}")
-        f.label(f"y{at}")
-        f.line(f"%r.tid.y{at} = phi i32 [ 0, %z{at} ], [ %y.next{at}, %y.end{at} ]")
-        f.line(f"%base.y{at} = phi i64 [ %base.z{at}, %z{at} ], [ %base.next{at}, %y.end{at} ]")
+        self._rows(at, f"%base.z{at} = phi i64 [ 0, %go{at} ], [ %base.next{at}, %z.end{at} ]",
+                   f"%base.y{at} = phi i64 [ %base.z{at}, %z{at} ], [ %base.next{at}, %y.end{at} ]")
         f.line(f"br label %x{at}")
         f.label(f"x{at}")
         f.line(f"%tid.base{at} = phi i32 [ 0, %y{at} ], [ %x.next{at}, %{end}{at} ]")
         f.line(f"%base{at} = phi i64 [ %base.y{at}, %y{at} ], [ %base.next{at}, %{end}{at} ]")
+
+    def _rows(self, at: str, of_z: str = "", of_y: str = "") -> None:
+        """The loops over z and y begin; `of_z`, `of_y`: a line more of each loop's head."""
+        f = self.f
+        for axis, before, more in (("z", f"go{at}", of_z), ("y", f"z{at}", of_y)):
+            if axis == "y":
+                f.line(f"br label %y{at}")
+            f.label(f"{axis}{at}")
+            f.line(f"%r.tid.{axis}{at} = phi i32 [ 0, %{before} ], [ %{axis}.next{at}, %{axis}.end{at} ]")
+            if more:
+                f.line(more)
 
     def _loops_end(self, at: str) -> None:
         """A row of groups ends."""

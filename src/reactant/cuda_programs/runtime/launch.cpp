@@ -166,7 +166,8 @@ ReactantLaunch described(const Launch &launch, uint64_t number, State *state) {
     return made;
 }
 
-// Blocks of a range that are worth a turn of a thread, and no more than let threads share evenly.
+// How many blocks a CPU thread takes at a time: enough work for what taking them costs, few enough that all threads get
+// as much.
 uint64_t grain_of(double work, uint64_t count) {
     double each = work / (double)count;
     uint64_t grain = each >= range_cost ? 1 : (uint64_t)std::ceil(range_cost / each);
