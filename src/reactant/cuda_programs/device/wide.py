@@ -30,8 +30,8 @@ _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|
 AHEAD, LINE = 4, 64
 """Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
 AHEAD_BESIDE = 1024
-"""Bytes from what a row of a block accesses to what is fetched beforehand where blocks are run beside each other: at two
-blocks of 16 threads, 128, it comes too late."""
+"""Bytes from what a row of a block accesses to what is fetched beforehand where blocks are run beside each other: two
+blocks of 16 threads, 128 bytes, are too near."""
 
 
 class Wide(Fields):
