@@ -29,6 +29,9 @@ _IGNORED = re.compile(r"@llvm\.(assume|lifetime|experimental\.noalias|donothing|
 
 AHEAD, LINE = 4, 64
 """Groups of threads whose data are fetched beforehand; bytes that are fetched at a time."""
+AHEAD_BESIDE = 1024
+"""Bytes from what a row of a block accesses to what is fetched beforehand where blocks are run beside each other: two
+blocks of 16 threads, 128 bytes, are too near."""
 
 
 class Wide(Fields):
@@ -120,7 +123,7 @@ class Wide(Fields):
     # -- memory
 
     def _next_block(self, first: str, pointer: str, size: int) -> None:
-        """The block beside this one will most likely access what lies beside: rows of tiles are too short for
+        """Blocks beside this one will most likely access what lies beside: rows of tiles are too short for
         processors to see it coming."""
         if self.often and not self.beside and not self.in_shared(pointer):
             # many rows at a time, more than processors follow: each is a little further next time
@@ -128,9 +131,7 @@ class Wide(Fields):
                 at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD * self.size * size + line}")
                 self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
         if self.beside and not self.in_shared(pointer):
-            distance = self.f.let("zext i32 %r.ntid.x to i64")
-            distance = self.f.let(f"mul nuw nsw i64 {distance}, {2 * size}")
-            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {distance}")
+            at = self.f.let(f"getelementptr i8, ptr {first}, i64 {AHEAD_BESIDE}")
             self.f.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
 
     def _parts(self, text: str) -> tuple[str, str, str]:
