@@ -50,8 +50,8 @@ def test_other_operations(name):
 def test_random_programs():
     """Chains of random operations, of numbers whose exponents are those of float64."""
     rng = np.random.default_rng(0)
-    operations = [lambda a, b: a + b, lambda a, b: a * b, lambda a, b: a / b, lambda a, b: np.sqrt(a) * b, lambda a, b: (
-        np.maximum(a, b)), lambda a, b: np.where(a > b, a, b)]
+    operations = [np.add, np.multiply, np.divide, np.maximum, lambda a, b: np.sqrt(a) * b,
+                  lambda a, b: np.where(a > b, a, b)]
     for _ in range(12):
         chosen = rng.integers(0, len(operations), 6)
         scale = 10.0 ** rng.integers(-60, 60, 3)

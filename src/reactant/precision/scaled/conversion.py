@@ -165,12 +165,13 @@ def without_power(c: ScaledConversion, op: ir.Operation, *operands: Value) -> li
 def with_region(c: ScaledConversion, op: ir.Operation, *operands: Value) -> list[Any]:
     """On mantissas, where the region only adds, compares and chooses; products of all elements in a tree."""
     body = [each.operation for each in op.regions[0].blocks[0]]
-    if op.name == "stablehlo.reduce" and len(operands) == 2 and [each.name for each in body] == [
-            "stablehlo.multiply", "stablehlo.return"]:
+    multiplied = [each.name for each in body] == ["stablehlo.multiply", "stablehlo.return"] and \
+        set(body[0].operands) == set(op.regions[0].blocks[0].arguments)
+    if op.name == "stablehlo.reduce" and len(operands) == 2 and multiplied:
         return [_product(op, *operands)]
     if any(each.name not in INVARIANT for each in body) or any(map(c.concerns_type, (
             value.type for value in modules.captured(op)))):
-        raise c.refusal(op, f"'{op.name}' by other operations than sums and comparisons has no form with a power of two")
+        raise c.refusal(op, f"'{op.name}' by more than sums and comparisons has no form with a power of two")
     given, top = _aligned(operands)
     found = c.on_mantissas(op, given)
     return [numbers.normalised(x, top) if isinstance(x, Wide) and top is not None else x for x in found]
