@@ -39,7 +39,7 @@ def test_elementwise_chains_are_joined(built, tmp_path):
     assert said == "chain done\n" and spent["joined"][0] >= 2 * 20
 
 
-SEEN = ("neighbours", "managed", "sizes", "blocking", "events", "freed", "graph", "copies")
+SEEN = ("neighbours", "outside", "managed", "sizes", "blocking", "events", "freed", "graph", "copies")
 
 
 @pytest.mark.parametrize("subject", SEEN)
