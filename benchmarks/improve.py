@@ -4,6 +4,7 @@
     python benchmarks/improve.py --only 2sqrt    some of them
     python benchmarks/improve.py --programs      whole programs: right bits and time, original and versions
     python benchmarks/improve.py --programs --only hyperelastic --picture FILE     the front of one of them
+    python benchmarks/improve.py --guards needed [--programs]                      with fewer guards
     python benchmarks/improve.py --costs         nanoseconds of each operation, as `precision/improvement` has them
 
 Expressions are written after R. W. Hamming, "Numerical Methods for Scientists and Engineers", chapter 3, whose examples
@@ -112,7 +113,7 @@ def error(text: str, names: tuple[str, ...], function: Callable, given: list[np.
         return truth.bits_of_error(np.asarray(function(*given)), real, FLOAT64)
 
 
-def expressions(only: list[str]) -> None:
+def expressions(only: list[str], guards: str) -> None:
     """The table of classic expressions."""
     print(f"{'expression':9} {'before':>7} {'after':>7} {'seconds':>8}  {'Herbie':>12}  mean bits of error of {FRESH} "
           "fresh arguments; Herbie's of its own")
@@ -122,7 +123,8 @@ def expressions(only: list[str]) -> None:
             continue
         function, names = function_of(text)
         start = time.process_time()
-        found = reactant.improve(function, *arguments(text, names, SEEN, 0), objective="accuracy", samples=0)
+        found = reactant.improve(function, *arguments(text, names, SEEN, 0), objective="accuracy", samples=0,
+                                 guards=guards)
         taken = time.process_time() - start
         fresh = arguments(text, names, FRESH, 1)
         before, after = (error(text, names, each, fresh).mean() for each in (reactant.jit(function), found.best()))
@@ -136,13 +138,13 @@ def _told(found: reactant.Improvement) -> str:
     return next((line.strip() for line in found.explain().splitlines() if "->" in line), "as it was")[:150]
 
 
-def programs(only: list[str], picture: str | None) -> None:
+def programs(only: list[str], picture: str | None, guards: str) -> None:
     """The table of whole programs."""
     count = {True: 0, False: 0}
     for name, (function, make) in PROGRAMS.items():
         if only and name not in only:
             continue
-        found = reactant.improve(function, *make())
+        found = reactant.improve(function, *make(), guards=guards)
         best = _winner(found)
         count[best is not None] += 1
         first = found.versions[0]
@@ -201,11 +203,12 @@ if __name__ == "__main__":
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--programs", action="store_true")
     parser.add_argument("--picture")
+    parser.add_argument("--guards", default="ranges")
     parser.add_argument("--costs", action="store_true")
     told = parser.parse_args()
     if told.costs:
         costs()
     elif told.programs:
-        programs(told.only, told.picture)
+        programs(told.only, told.picture, told.guards)
     else:
-        expressions(told.only)
+        expressions(told.only, told.guards)

@@ -21,8 +21,8 @@ MOST_MAPS = 20_000
 
 
 MOST = 32
-"""Of a table without a mark of its own the first row and, in about every second one, another are run; of longer tables one
-in so many."""
+"""Of a table without a mark of its own the first row and, in about every second one, another are run; of longer tables
+one in so many."""
 
 
 def pytest_addoption(parser):

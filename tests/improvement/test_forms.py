@@ -40,6 +40,20 @@ def test_a_guard_of_one_leaf_is_enough():
     assert [each.of for each in found] == [leaf(1)]
 
 
+def test_what_was_not_seen_is_computed_as_it_was_written():
+    """Every form has a guard for each value, but the same operations in a wider format."""
+    root = parsed("x * (sqrt(1 + y) - 1)", "xy")
+    for dtype in (F64, F32):
+        x, y = (SEEN * 10).astype(dtype), SEEN.astype(dtype)
+        ends = [[each[k] for each in (x, y)] for k in (0, -1)]
+        found = forms.found_for(root, dtype, Profile((x, y), *(np.array(each) for each in ends)), 50.0)
+        assert len(found.options) > 1
+        for each in found.options[1:]:
+            guarded = {guard.of for guard in each.form.where}
+            as_written = each.form.pieces == whole(root) and each.form.precision == "float64" and dtype == F32
+            assert not guarded if as_written else {leaf(0), leaf(1)} <= guarded
+
+
 def test_options_begin_with_the_expression_as_it_is():
     x = np.geomspace(1e-12, 1e-2, 50)
     root = parsed("log(1 - x)", "x")

@@ -35,6 +35,23 @@ def test_compiled_for_any_shape(found):
         np.testing.assert_allclose(better(x), -0.5 * np.log1p(-x), rtol=1e-15)
 
 
+OUTSIDE = np.array([1e-13, 0.0, -0.0, 0.5, 1.0, 7.0, -1e-5, np.nan, np.inf, -np.inf, 5e-324, 1e308, -1e308])
+
+
+@pytest.mark.parametrize("x", [OUTSIDE, np.tile(OUTSIDE, (5, 1)).T, OUTSIDE[3], np.array(2.5), np.zeros(0),
+                               np.concatenate([SMALL, OUTSIDE, SMALL])], ids=lambda x: str(np.shape(x)))
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_values_that_were_not_seen_give_what_they_gave(found, x):
+    """Bit for bit, in each version, also beside values that were seen."""
+    plain = np.asarray(reactant.jit(energy)(x))
+    seen = (x >= SMALL[0]) & (x <= SMALL[-1])
+    for version in found.versions:
+        got = np.asarray(version.function(x))
+        np.testing.assert_array_equal(got[~seen], plain[~seen])
+        assert np.array_equal(got[~seen & (got == 0)], plain[~seen & (plain == 0)])
+        assert np.allclose(got[seen], -0.5 * np.log1p(-x[seen]), rtol=1e-6 if version.bits < 30 else 1e-2 * 2.0**-10)
+
+
 def test_no_version_has_so_many(found):
     with pytest.raises(reactant.UnsupportedError, match="No version of 'energy' has 60 right bits") as caught:
         found.best(bits=60)
@@ -74,3 +91,11 @@ def test_without_the_extra(monkeypatch):
     with pytest.raises(reactant.UnsupportedError, match="'egglog', which is not installed") as caught:
         extra.egglog()
     assert caught.value.code == "extra-not-installed" and "[equality]" in caught.value.hint
+
+
+def test_fewer_guards_where_that_is_asked_for():
+    """`log1p(-x)` is right for all floats: with guards="needed" it takes the place of `log(1 - x)` everywhere."""
+    everywhere = reactant.improve(energy, SMALL, samples=1, guards="needed", objective="accuracy").best()
+    np.testing.assert_array_equal(everywhere(np.array([1e-15])), -0.5 * np.log1p(np.array([-1e-15])))
+    with pytest.raises(ValueError, match="guards is 'ranges' or 'needed', not 'none'"):
+        reactant.improve(energy, SMALL, guards="none")

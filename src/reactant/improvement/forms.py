@@ -57,8 +57,9 @@ class Found(NamedTuple):
         return self.expression, self.dtype.name
 
 
-def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight: float) -> Found:
-    """All options for an expression on a profile of its leaves."""
+def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight: float, needed: bool = False) -> Found:
+    """All options for an expression on a profile of its leaves. needed: with the guards alone that `Anywhere` asks for,
+    not with those of all ranges."""
     given = _thinned(profile.samples)
     real = truth.in_reals(expression, given, dtype)[0][expression]
     before = measured(expression, given, real, dtype)
@@ -69,24 +70,26 @@ def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight:
     if several and (first.bits > SAME / 4 or first.cost > CHEAP):
         forms = candidates(expression, given, dtype)
     options = [first]
-    test = Anywhere(expression, dtype, given)
+    test = Anywhere(expression, dtype, given) if needed else None
     accurate = [whole(expression)]
     if first.bits > SAME / 4 and several:
         accurate.append(best_pieces(expression, forms, given, dtype))
     accurate += [whole(each.expression) for each in _front(forms)]
     for pieces in dict.fromkeys(accurate):
         if pieces != accurate[0]:
-            form = Form(pieces, dtype.name, test.where(pieces, (), ranges))
+            form = Form(pieces, dtype.name, _where(pieces, (), ranges, test))
             options.append(_option(expression, form, given, real, dtype))
         for name in ("float32", "float64"):
             if name != dtype.name:
-                where = ranges if name == "float32" else test.where(pieces, (), ranges)
+                where = _where(pieces, (), ranges, None if name == "float32" else test)
+                if name == "float64" and pieces == accurate[0]:
+                    where = ()      # the same operations with more digits
                 options.append(_option(expression, Form(pieces, name, where), given, real, dtype))
     for form in _on_ranges(forms, given, profile, dtype, ranges, test):
         options.append(_option(expression, form, given, real, dtype))
     if dtype == np.float64 and min(each.bits for each in options) > SAME:
         for name in LIMBS:
-            options.append(_option(expression, Form(whole(expression), name), given, real, dtype))
+            options.append(_option(expression, Form(whole(expression), name, ranges), given, real, dtype))
     return Found(expression, dtype, _worthwhile(options, DIGITS[dtype.name] - LEAST_RIGHT), weight)
 
 
@@ -101,7 +104,7 @@ def _front(forms: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _on_ranges(forms: Sequence[Candidate], given: Sequence[Array], profile: Profile, dtype: np.dtype, ranges: Guards,
-               test: Anywhere) -> Iterator[Form]:
+               test: Anywhere | None) -> Iterator[Form]:
     """The forms with polynomials for functions of one value, in the format and with fewer digits."""
     for each in _front(forms):
         for name in ("float64", "float32") if dtype == np.float64 else (dtype.name,):
@@ -109,9 +112,13 @@ def _on_ranges(forms: Sequence[Candidate], given: Sequence[Array], profile: Prof
                 for find in (specialised, of_a_quotient) if each is forms[0] else (specialised,):
                     made = find(each.expression, given, profile.low, profile.high, np.dtype(name), digits)
                     if made is not None and digits <= DIGITS[name]:
-                        pieces, own = whole(made[0]), made[1]
-                        where = test.where(pieces, own, ranges) if name == dtype.name else together([*own, *ranges])
-                        yield Form(pieces, name, where)
+                        pieces = whole(made[0])
+                        yield Form(pieces, name, _where(pieces, made[1], ranges, test if name == dtype.name else None))
+
+
+def _where(pieces: Piecewise, own: Guards, ranges: Guards, test: Anywhere | None) -> Guards:
+    """The guards of a form, beside those it has of its own."""
+    return together([*own, *ranges]) if test is None else test.where(pieces, own, ranges)
 
 
 def _thinned(samples: Sequence[Array]) -> list[Array]:

@@ -14,6 +14,7 @@ from reactant.precision.improvement.recipe import LIMBS, Recipe
 from reactant.precision.improvement.recording import Profile, merged
 
 OBJECTIVES = ("accuracy", "speed", "both")
+GUARDS = ("ranges", "needed")
 PERTURBED, WIDTH = 2, 0.1
 """Runs with other inputs, unless `samples` says how many, and by which part floats in them are larger or smaller."""
 MOST_NARROWED, MOST_VERSIONS = 6, 16
@@ -23,7 +24,7 @@ PRICES = (0.02, 0.1, 0.5)
 
 
 def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both",
-            samples: int | Sequence[tuple] = PERTURBED, **kwargs: Any) -> Improvement:
+            samples: int | Sequence[tuple] = PERTURBED, guards: str = "ranges", **kwargs: Any) -> Improvement:
     """Versions of a program that are more accurate or faster, with other forms of its elementwise expressions.
 
     The program runs on the given arguments while the ranges of its values, and samples of them, are recorded. For each
@@ -33,8 +34,8 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
     of these are compiled, and measured in turns.
 
     A form is used where it was measured: where a value is outside of the ranges that were seen, or NaN, the compiled
-    function computes the expression as it was written. Only forms that are as right as it is on samples of all floats
-    of the format, infinities and NaN among them, are used without this guard (they may lose a bit more).
+    function computes the expression as it was written. Only the same operations in float64 in place of float32 are used
+    everywhere.
 
     Args:
         function: a NumPy or JAX function, or a `reactant.jit` of one.
@@ -43,13 +44,17 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
             "both": all of them.
         samples: how many more runs are recorded, with floats in the arguments up to a tenth larger or smaller; or a
             sequence of other argument tuples, of the same shapes and dtypes.
+        guards: "ranges": outside of the ranges that were seen the program's answer does not change. "needed": less is
+            tested, which takes less time, where a form is as right as the expression on samples of all floats of the
+            format, infinities and NaN among them; outside it may lose a bit that the expression has not lost, or three
+            where it has lost four.
         kwargs: arguments by name.
 
     Returns:
         An `Improvement` with `table()`, `best(bits=...)`, `explain()`, `plot(path)`.
 
     Raises:
-        ValueError: for another objective, or samples of other shapes.
+        ValueError: for another objective, other guards, or samples of other shapes.
         UnsupportedError: where there are no arguments, or no floats that depend on them; where the program calls Python
             while it runs; where egglog or mpmath is not installed (the extra `equality`).
 
@@ -64,6 +69,8 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
     """
     if objective not in OBJECTIVES:
         raise ValueError(f"reactant.improve: objective is {', '.join(map(repr, OBJECTIVES))}, not {objective!r}.")
+    if guards not in GUARDS:
+        raise ValueError(f"reactant.improve: guards is {' or '.join(map(repr, GUARDS))}, not {guards!r}.")
     if not args and not kwargs:
         raise _nothing(getattr(function, "__name__", "the function"), "is given no arguments to be measured on",
                        "Call reactant.improve(f, x, ...) with typical arguments, as f(x, ...) is called.")
@@ -73,7 +80,7 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
     if not places:
         raise _nothing(program.name, "computes nothing elementwise in float32 or float64 that depends on its arguments",
                        "Give it arrays of floats; integers and complex numbers are not looked at.")
-    found = [found_for(expression, np.dtype(name), profile, weight)
+    found = [found_for(expression, np.dtype(name), profile, weight, guards == "needed")
              for (expression, name), profile, weight in _by_expression(places, told)]
     real = programs.in_reals(program)
     versions = _versions(program, found, objective, real)

@@ -27,6 +27,10 @@ from reactant.simplify.facts.while_loops import BODY, CONDITION, counted
 
 FEW_READERS, MANY_READERS = 16, 256
 """How many readers of one value are looked through for a twin."""
+IN_LOOPS = ops.ELEMENTWISE | {f"stablehlo.{n}" for n in ("broadcast_in_dim", "iota", "reshape", "slice", "pad")}
+FEW_ELEMENTS = 256
+"""What is computed where it is needed, and how many elements of it may be stored (20,000 of `1 + x`, which both
+branches begin with: 16.4 us, 10.9 where each computes it)."""
 
 # ---- equal loops and branches --------------------------------------------------------------------------------------
 
@@ -170,7 +174,7 @@ def branches_begin_alike(site: Site):
     left, right = site.body(0), site.body(1)
     if {op.name for op in left}.isdisjoint({op.name for op in right} - {"stablehlo.constant"}):
         return None
-    pairs = _shared(site, left, right)
+    pairs = _worth_moving(_shared(site, left, right))
     if not any(not is_generated(a) for a, _ in pairs):
         return None
     for one, other in pairs:
@@ -178,6 +182,19 @@ def branches_begin_alike(site: Site):
         for mine, theirs in zip(one.results, other.results, strict=True):
             site.substitute(theirs, mine)
     return CHANGED
+
+
+def _worth_moving(pairs: Sequence[tuple[ir.Operation, ir.Operation]]) -> list[tuple[ir.Operation, ir.Operation]]:
+    """Without what a branch computes in the loop that needs it: outside, an array would be stored between the two. What
+    others are computed from moves with them."""
+    kept: list[tuple[ir.Operation, ir.Operation]] = []
+    needed: set[ir.Value] = set()
+    for one, other in reversed(pairs):
+        in_loops = one.name in IN_LOOPS and all(size(shape_of(r)) > FEW_ELEMENTS for r in one.results)
+        if not in_loops or needed & set(one.results):
+            kept.append((one, other))
+            needed.update(one.operands)
+    return kept[::-1]
 
 
 def _shared(site: Site, left: Sequence[ir.Operation], right: Sequence[ir.Operation]
