@@ -4,6 +4,9 @@ import subprocess
 
 import pytest
 
+from reactant.cuda_programs.driver import library
+from reactant.cuda_programs.driver.toolchain import RUNTIME, toolchain
+
 SEEDS = ["1", *(pytest.param(str(seed), marks=pytest.mark.slow) for seed in range(2, 12))]
 
 
@@ -39,7 +42,7 @@ def test_elementwise_chains_are_joined(built, tmp_path):
     assert said == "chain done\n" and spent["joined"][0] >= 2 * 20
 
 
-SEEN = ("neighbours", "managed", "sizes", "blocking", "events", "freed", "graph", "copies")
+SEEN = ("neighbours", "outside", "managed", "sizes", "blocking", "events", "freed", "graph", "copies")
 
 
 @pytest.mark.parametrize("subject", SEEN)
@@ -48,3 +51,26 @@ def test_what_may_be_seen_is_run_before(built, tmp_path, subject):
     said, spent = run(built("joined.cu"), tmp_path / "all", subject, **variables)
     assert said == f"{subject} done\n"
     assert (spent["joined"][0] > 0) == (subject in ("events", "freed", "graph", "copies"))
+
+
+EAGER = {"least_work = 4000": "least_work = -1", "least_turn = 8000": "least_turn = 0",
+         "range_bytes = 256 << 10": "range_bytes = 1", "most_missed = 16": "most_missed = 1u << 30"}
+"""The runtime's constants with which each launch waits, and those that are joined run one block each at a time."""
+
+
+@pytest.mark.slow
+def test_chains_over_overlapping_memory(built, tmp_path):
+    """pytest -m slow tests/cuda_programs/test_joining.py -k overlapping: half a minute."""
+    text = (RUNTIME / "joining.cpp").read_text()
+    for constant, other in EAGER.items():
+        assert text.count(constant) == 1
+        text = text.replace(constant, other)
+    source = tmp_path / "eager.cpp"
+    source.write_text(text)
+    eager = library.compiled(toolchain(), source, tmp_path, library.FLAGS)
+    program = built("overlapping.cu", str(eager), "-O1")
+    for seed in range(40):
+        limited = {"REACTANT_CUDA_THREADS": str(1 + 2 * (seed % 2))}
+        said, spent = run(program, tmp_path / "all", str(seed), "60", **limited)
+        assert spent["joined"][0] > 60
+        assert run(program, tmp_path / "less", str(seed), "60", REACTANT_CUDA_WITHOUT="joined", **limited)[0] == said

@@ -3,14 +3,14 @@ import pytest
 
 from reactant.cuda_programs.device.text import function
 from reactant.cuda_programs.device.values import reached, straightened
-from tests.cuda_programs.device.random_threads import program
+from tests.cuda_programs.device import random_threads, random_types
 
 
 @pytest.fixture
 def agrees(tmp_path, ran):
-    def check(seed, count):
+    def check(seed, count, kernels=random_threads):
         source = tmp_path / "random.cu"
-        source.write_text(program(seed, count))
+        source.write_text(kernels.program(seed, count))
         said = ran("-fmad=false", "-O1", "-w", "-Xcompiler", "-ffp-contract=off", "-Xcompiler", "-fwrapv", str(source))
         assert said.startswith("0 of "), said
     return check
@@ -24,6 +24,13 @@ def test_random_threads(agrees):
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_many_random_threads(agrees, seed):
     agrees(seed, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, 7))
+def test_random_types(agrees, seed):
+    """pytest -m slow tests/cuda_programs/device/test_values.py -k types: half a minute each."""
+    agrees(seed, 3, random_types)
 
 
 def test_threads_beside_those_that_are_in_a_branch(ran):

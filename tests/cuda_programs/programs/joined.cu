@@ -20,6 +20,10 @@ __global__ void difference(const float *x, float *y) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < N) y[i] = i + 1 < N ? x[i + 1] - x[i] : 0;
 }
+__global__ void add_from(const float *x, float c, float *y, long first) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) y[i + first] = x[i] + c;
+}
 
 static float *made(bool managed = false) {
     float *x;
@@ -62,6 +66,16 @@ int main(int, char **argv) {
             add<<<BLOCKS, THREADS>>>(a, k, x);
             difference<<<BLOCKS, THREADS>>>(x, y);              // reads what another block has written
             add<<<BLOCKS, THREADS>>>(a, -1, x);                 // and here writes what another block reads
+            OK(cudaDeviceSynchronize());
+        }
+        all_are(y, 0);
+    } else if (is("outside")) {
+        const long first = (x < b ? b - x : x - b) - 50;        // so that its first element has this number
+        float *const target = x < b ? b : x;
+        for (int k = 0; k < STEPS; ++k) {
+            add_from<<<BLOCKS, THREADS>>>(a, k, target - first, first);
+            difference<<<BLOCKS, THREADS>>>(target, y);
+            add_from<<<BLOCKS, THREADS>>>(a, -1, target - first, first);
             OK(cudaDeviceSynchronize());
         }
         all_are(y, 0);

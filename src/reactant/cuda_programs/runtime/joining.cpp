@@ -61,15 +61,18 @@ Joining &joining() {
 
 bool one_dimension(const dim3 &grid) { return grid.y == 1 && grid.z == 1; }
 
+int64_t first(const ReactantAccess &x, int64_t block) { return (int64_t)x.address + x.low + block * x.step; }
+int64_t last(const ReactantAccess &x, int64_t block) { return (int64_t)x.address + x.high + block * x.step; }
+
+// From the first byte that any of so many blocks accesses until behind the last one, without what a period adds.
+std::pair<int64_t, int64_t> bytes_of(const ReactantAccess &x, int64_t blocks) {
+    return {std::min(first(x, 0), first(x, blocks - 1)), std::max(last(x, 0), last(x, blocks - 1))};
+}
+
 // Whether each block's bytes of the one are apart from those of all other blocks of the other. `n`: blocks.
 bool apart(const ReactantAccess &a, const ReactantAccess &b, int64_t n) {
-    const auto first = [&](const ReactantAccess &x, int64_t block) { return (int64_t)x.address + x.low + block * x.step; };
-    const auto last = [&](const ReactantAccess &x, int64_t block) { return (int64_t)x.address + x.high + block * x.step; };
-    const auto whole = [&](const ReactantAccess &x) {
-        return std::pair(std::min(first(x, 0), first(x, n - 1)), std::max(last(x, 0), last(x, n - 1)));
-    };
-    auto [a_first, a_last] = whole(a);
-    auto [b_first, b_last] = whole(b);
+    auto [a_first, a_last] = bytes_of(a, n);
+    auto [b_first, b_last] = bytes_of(b, n);
     const int64_t period = (int64_t)(a.period ? a.period : b.period);
     if (!period && (a_last <= b_first || b_last <= a_first)) return true;
     if (a.step != b.step || a.step <= 0) return false;
@@ -113,6 +116,8 @@ bool region_of(uint64_t address, Region *region) {
     return true;
 }
 
+// An address within an allocation may have been computed from another one's (x - first, to count from first): it is
+// not trusted for more than is known to be accessed.
 bool reach_of(Reach &reach, const Launch &launch, void *const *arguments) {
     const ReactantLaunch made = described(launch, 0, nullptr);
     const ReactantKernel &kernel = *made.kernel;
@@ -122,8 +127,18 @@ bool reach_of(Reach &reach, const Launch &launch, void *const *arguments) {
     const auto none = [](const ReactantAccess &a) { return a.root == 0; };
     reach.accesses.erase(std::remove_if(reach.accesses.begin(), reach.accesses.end(), none), reach.accesses.end());
     reach.regions.resize(reach.accesses.size());
-    for (size_t k = 0; k < reach.accesses.size(); ++k)
-        if (!region_of(reach.accesses[k].root, &reach.regions[k])) return false;
+    for (size_t k = 0; k < reach.accesses.size(); ++k) {
+        const ReactantAccess &access = reach.accesses[k];
+        Region &region = reach.regions[k];
+        if (!region_of(access.root, &region)) return false;
+        if (access.root == region.base) continue;
+        if (access.flags & REACTANT_ACCESS_ANYWHERE || access.period) {
+            region = {0, UINTPTR_MAX};
+        } else {
+            const auto [first, last] = bytes_of(access, (int64_t)made.blocks);
+            region = {std::min(region.base, (uintptr_t)first), std::max(region.end, (uintptr_t)last)};
+        }
+    }
     return true;
 }
 
