@@ -8,21 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .network import Layer, Network
+from .network import Layer, Network, b_splines
 
 
 def smooth(x: jax.Array) -> jax.Array:
     return jax.nn.silu(x)
-
-
-def b_splines(x: jax.Array, knots: jax.Array, order: int) -> jax.Array:
-    x = x[:, :, jnp.newaxis]
-    values = ((x >= knots[:, :-1]) & (x < knots[:, 1:])).astype(x.dtype)
-    for k in range(1, order + 1):
-        rising = (x - knots[:, :-k - 1]) / (knots[:, k:-1] - knots[:, :-k - 1])
-        falling = (knots[:, k + 1:] - x) / (knots[:, k + 1:] - knots[:, 1:-k])
-        values = rising * values[:, :, :-1] + falling * values[:, :, 1:]
-    return values
 
 
 def predict(weights: Any, layers: Any, x: jax.Array) -> tuple[jax.Array, Any]:

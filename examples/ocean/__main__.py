@@ -1,4 +1,4 @@
-"""python -m examples.ocean [film | sensitivity | speed | derivatives | assimilate] [--size N]: see README.md."""
+"""python -m examples.ocean [film | sensitivity | spectrum | speed | derivatives | assimilate] [--size]: see README."""
 from __future__ import annotations
 
 import argparse
@@ -10,10 +10,10 @@ from rich.console import Console
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m examples.ocean", description=__doc__)
     parser.add_argument("what", nargs="?", default="film",
-                        choices=["film", "sensitivity", "speed", "derivatives", "assimilate"])
+                        choices=["film", "sensitivity", "spectrum", "speed", "derivatives", "assimilate"])
     parser.add_argument("--output", type=Path, help="the film or picture to write (ocean.gif, sensitivity.png)")
     parser.add_argument("--size", type=int, help="cells along the channel")
-    parser.add_argument("--days", type=float, default=40.0, help="of the film")
+    parser.add_argument("--days", type=float, default=40.0, help="of the film or of the spectrum")
     parser.add_argument("--adjoint-steps", type=int, default=0,
                         help="of the heat transport whose sensitivities are mapped below (compiles for very long)")
     options = parser.parse_args()
@@ -28,6 +28,10 @@ if __name__ == "__main__":
         from .film import map_sensitivity
 
         map_sensitivity(options.output or Path("sensitivity.png"), console, **size)
+    elif options.what == "spectrum":
+        from .eddies import spectrum
+
+        spectrum(console, days=options.days, **size)
     else:
         from . import measure
 

@@ -14,7 +14,7 @@ import examples.__main__ as listing
 import reactant
 
 pytest.importorskip("numba.cuda")
-from examples.ocean import adjoint, barotropic, cases, numerics  # noqa: E402
+from examples.ocean import adjoint, barotropic, cases, eddies, numerics  # noqa: E402
 from examples.ocean import model as ocean  # noqa: E402
 from examples.ocean.launching import launched_by, one_by_one  # noqa: E402
 
@@ -118,6 +118,16 @@ def test_short_steps_conserve_volume_and_leave_land_alone():
     assert (during_x[inside][grid.column_x[inside] == 0.0] == 0.0).all()
 
 
+def test_spectrum_along_the_channel_has_waves_at_their_number():
+    model = cases.channel(48, 12, 2)
+    x = 2.0 * np.pi * np.arange(48) / 48
+    waves = np.arange(1, 13)
+    model.set(u=sum(k ** -1.5 * np.cos(k * x + k * k) for k in waves), v=np.arange(12.0)[:, None])
+    power = eddies.along_channel(model)
+    assert power[0] > 1.0 and np.abs(power[13:]).max() < 1e-20
+    assert eddies.slope(power, waves) == pytest.approx(-3.0, abs=1e-9)
+
+
 # ---- whole models
 
 @pytest.mark.slow
@@ -188,12 +198,12 @@ def test_baroclinic_waves_grow_at_the_rate_of_eady(steps):
     model, rate = cases.eady()
     begun(model)
     energies = []
-    for _ in range(12):
+    for _ in range(16):
         steps(model, 20)
         energies.append((model.rows("v") ** 2).mean())
     growth = 0.5 * np.diff(np.log(energies)) / (20 * STEPS * model.dt)
-    assert growth[5:].mean() == pytest.approx(rate, rel=0.15)
-
+    # for some days waves of gravity, which an initial wave without flow sheds, are as large
+    assert growth[8:].mean() == pytest.approx(rate, rel=0.05)
 
 
 @pytest.mark.slow

@@ -278,6 +278,41 @@ def test_the_adjoint_of_a_row_made_of_itself_is_in_place():
     np.testing.assert_allclose(reactant.grad(swept)(a), expected, rtol=1e-12)
 
 
+def test_two_elements_that_are_made_of_both_arrays_are_put_aside():
+    """A sweep over a tree (elimination of a quasi-tridiagonal system): neither array changes places with another."""
+    parents = np.array([0, 0, 1, 1, 0, 4, 4, 2, 7, 7, 3, 5])
+
+    def swept(d, s, lower, upper):
+        for i in range(len(parents) - 1, 0, -1):
+            p = parents[i]
+            factor = upper[:, i] / d[:, i]
+            d[:, p], s[:, p] = d[:, p] - lower[:, i] * factor, s[:, p] - s[:, i] * factor
+    random_state = np.random.default_rng(0)
+    arrays = [random_state.random((3, len(parents))) for _ in range(4)]
+    arrays[0] += 4.0
+    text = native_text(swept, *arrays)
+    assert "memref<3xf64>" in text and not re.search(r"memref<36xf64>, memref<36xf64>\) ->", text)
+    mine = [a.copy() for a in arrays]
+    reactant.jit(swept, native="always")(*mine)
+    swept(*arrays)
+    for a, b in zip(mine, arrays, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+
+
+def test_small_updates_of_one_another_keep_what_others_read():
+    """Each reads what the other overwrites, and both sums read both arrays as they were."""
+    def turned(a, b):
+        for i in range(1, 20):
+            j = (7 * i) % 20
+            total = np.sum(a[j] * b[i])
+            a[i], b[j] = b[i - 1] + total, a[j] - b[j] + total
+        return a, b
+    a, b = np.arange(60.0).reshape(20, 3) % 5, np.arange(60.0).reshape(20, 3) % 7
+    for mine, expected in zip(reactant.jit(lambda x, y: turned(x.copy(), y.copy()), native="always")(a, b),
+                              turned(a.copy(), b.copy()), strict=True):
+        np.testing.assert_array_equal(mine, expected)
+
+
 @pytest.mark.slow
 def test_a_row_is_read_before_an_element_of_it_is_overwritten():
     """The adjoint of `a[i, j] = s / a[j, j]`, where s sums over row j: no second array in any sweep."""

@@ -99,34 +99,38 @@ class Compiler(Emitter):
                 self.bind(each, value)
 
     def _small_updates_first(self, step: Step) -> Step:
-        """An update of a small part that reads what it overwrites elsewhere than at its own place: what is to be
-        written is put aside first, so that the array need not be copied."""
+        """Updates of small parts that read what they (or one another) overwrite elsewhere than at its own place: what
+        is to be written is put aside first, so that no array need be copied.
+
+            d[p], s[p] = d[p] - l[c] * u[c] / d[c], s[p] - s[c] * u[c] / d[c]
+        """
         updates = [r for r in step.roots if r.kind == "update"]
-        if len(updates) != 1 or any(r.kind not in ("map", "reduce") for r in step.roots if r is not updates[0]):
+        others = [r for r in step.roots if r.kind != "update"]
+        if not updates or any(r.kind not in ("map", "reduce") for r in others):
             return step
-        root, others = updates[0], [r for r in step.roots if r is not updates[0]]
-        array, update = root.node.operands[:2]
-        buffer = self.e.storage.get(array)
-        if others:                                              # what is read before the update: a nest of its own
-            if buffer is None or update.size * SMALL > array.size or self.may_overwrite(buffer, root):
-                return step
-            steps, here = self.frames[-1].plan.steps, self.frames[-1].position
-            steps[here:here + 1] = [Step(others, step.shape), Step([root], step.shape)]
+        buffers = [self.e.storage.get(r.node.operands[0]) for r in updates]
+        if any(buffer is None or r.node.operands[1].size * SMALL > r.node.size
+               for r, buffer in zip(updates, buffers, strict=True)) \
+                or all(self.may_overwrite(buffer, r) for r, buffer in zip(updates, buffers, strict=True) if buffer):
+            return step
+        steps, here = self.frames[-1].plan.steps, self.frames[-1].position
+        if others:                                              # what is read before the updates: a nest of its own
+            steps[here:here + 1] = [Step(others, step.shape), Step(updates, step.shape)]
             return steps[here]
-        alone = Root(root.node, "update", root.shape, root.flat, [(update, None), (array, None)], root.place,
-                     root.starts)
-        if buffer is None or update in self.e.storage or update.size * SMALL > array.size \
-                or self.may_overwrite(buffer, root):
+        made = [r.node.operands[1] for r in updates]
+        put = Step([Root(r.node, "update", r.shape, r.flat, [(m, None), (r.node.operands[0], None)], r.place, r.starts)
+                    for r, m in zip(updates, made, strict=True)], step.shape)
+        steps[here] = put
+        if all(m in self.e.storage for m in made) or not all(
+                self.may_overwrite(buffer, r) for r, buffer in zip(put.roots, buffers, strict=True) if buffer):
+            steps[here] = step
             return step
-        self.frames[-1].plan.steps[self.frames[-1].position] = put = Step([alone], step.shape)
-        if not self.may_overwrite(buffer, alone):
-            self.frames[-1].plan.steps[self.frames[-1].position] = step
-            return step
-        aside = Root(update, "map", update.shape, expense=root.expense)
-        target = self.scratch(update.dtype, update.size)
-        Nest(self.e, update.shape, [aside], {aside: Target([target], shape=update.shape)}, self.scratch,
-             self.parallel).emit()
-        self.e.storage[update] = target
+        aside = {m: Root(m, "map", m.shape, expense=r.expense)
+                 for r, m in zip(updates, made, strict=True) if m not in self.e.storage}
+        targets = {root: Target([self.scratch(m.dtype, m.size)], shape=m.shape) for m, root in aside.items()}
+        Nest(self.e, step.shape, list(targets), targets, self.scratch, self.parallel).emit()
+        for m, root in aside.items():
+            self.e.storage[m] = targets[root].buffers[0]
         return put
 
     # ---- ops
