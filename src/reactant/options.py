@@ -13,7 +13,8 @@ NATIVE = ("auto", "never", "always")
 TARGETS = ("cpu", "gpu", "tpu")
 SHARD = ("auto", "strict")
 LIMBS = {"float64": {"float32x2": ("float32", 2), "float32x3": ("float32", 3), "float64x2": ("float64", 2),
-                     "float64x4": ("float64", 4)},
+                     "float64x4": ("float64", 4), "float32x2 scaled": ("float32", 2),
+                     "float32x3 scaled": ("float32", 3)},
          "float32": {"bfloat16x2": ("bfloat16", 2), "bfloat16x3": ("bfloat16", 3), "float16x2": ("float16", 2)}}
 """By the floats of a program: the sums of limbs that can take their place, of which floats, and how many."""
 
@@ -55,8 +56,8 @@ class CompileOptions:
         shard: "auto" chooses how those arguments lie on the mesh of which nothing is said, by estimated time; "strict"
             refuses programs that gather a divided array (`ShardingError`).
         floats: floats of the program that become sums of several others inside of it, a dict by name: of "float64"
-            "float32x2", "float32x3", "float64x2" or "float64x4", of "float32" "bfloat16x2", "bfloat16x3" or
-            "float16x2". Arguments and results keep their dtypes.
+            "float32x2", "float32x3", "float64x2", "float64x4", "float32x2 scaled" or "float32x3 scaled", of "float32"
+            "bfloat16x2", "bfloat16x3" or "float16x2". Arguments and results keep their dtypes.
         without_limbs: which lines `floats` leaves in their own format: a function of the file (as code objects say),
             the line and its text, that says so.
         improvements: other forms of expressions, which `reactant.improve` has found for a program.
@@ -147,6 +148,10 @@ class CompileOptions:
         """The dtype of the limbs that a float of the program becomes, and how many."""
         name, count = LIMBS[source][dict(self.floats or ())[source]]
         return np.dtype(getattr(ml_dtypes, name, name)), count
+
+    def scaled(self, source: str) -> bool:
+        """Whether those limbs carry a power of two for each array."""
+        return dict(self.floats or ())[source].endswith("scaled")
 
     def after_limbs(self) -> CompileOptions:
         """What may be done to the program once floats have become limbs, or expressions have been given their forms:

@@ -262,7 +262,7 @@ class Conversion:
     def refusal(self, op: ir.Operation, why: str, hint: str | None = None) -> UnsupportedError:
         """The error about an operation that cannot be converted."""
         return UnsupportedError(
-            f"floats={{{self.source.name!r}: {str(self.format)!r}}}: {why}.", span=Span.at(file_and_line(op.location)),
+            f"floats={{{self.source.name!r}: {self.became.limbs!r}}}: {why}.", span=Span.at(file_and_line(op.location)),
             hint=hint or "Leave the function in its own format with reactant.without_limbs.", code="not-in-limbs")
 
     # ---- what stays ------------------------------------------------------------------------------------------------

@@ -7,9 +7,11 @@ from jaxlib.mlir import ir
 from reactant.options import CompileOptions
 from reactant.precision import rules
 from reactant.precision.conversion import Conversion, Format
+from reactant.precision.scaled import functions
+from reactant.precision.scaled.conversion import ScaledConversion
 from reactant.rewrite.report import Became, Leaving
 
-__all__ = ["convert", "formats_of", "rules"]
+__all__ = ["convert", "formats_of", "functions", "rules"]
 
 
 def formats_of(options: CompileOptions) -> list[Format]:
@@ -22,7 +24,7 @@ def convert(module: ir.Module, options: CompileOptions, leaving: Leaving | None 
     operations without a rule. leaving: what becomes of results that leave the range of the limbs."""
     found = []
     for format_ in formats_of(options):
-        made = Conversion(module, format_, options)
+        made = (ScaledConversion if options.scaled(format_.source.name) else Conversion)(module, format_, options)
         found.append(made.became)
         if leaving is None:
             made.run()
