@@ -82,8 +82,6 @@ def found_for(expression: Expression, dtype: np.dtype, profile: Profile, weight:
         for name in ("float32", "float64"):
             if name != dtype.name:
                 where = _where(pieces, (), ranges, None if name == "float32" else test)
-                if name == "float64" and pieces == accurate[0]:
-                    where = ()      # the same operations with more digits
                 options.append(_option(expression, Form(pieces, name, where), given, real, dtype))
     for form in _on_ranges(forms, given, profile, dtype, ranges, test):
         options.append(_option(expression, form, given, real, dtype))

@@ -34,8 +34,7 @@ def improve(function: Callable[..., Any], /, *args: Any, objective: str = "both"
     of these are compiled, and measured in turns.
 
     A form is used where it was measured: where a value is outside of the ranges that were seen, or NaN, the compiled
-    function computes the expression as it was written. Only the same operations in float64 in place of float32 are used
-    everywhere.
+    function computes the expression as it was written.
 
     Args:
         function: a NumPy or JAX function, or a `reactant.jit` of one.

@@ -43,6 +43,12 @@ def test_outside_of_the_ranges_nothing_changes():
     np.testing.assert_array_equal(got[[0, 2, 3]], plain[[0, 2, 3]])
 
 
+def test_empty_arrays():
+    recipe = Recipe({(parsed("x + 1", "x"), "float64"): Form(whole(leaf(0)), "float64", UNIT)})
+    got = reactant.jit(lambda x: x + 1, improvements=recipe, cache=False)(np.zeros((0, 3)))
+    assert got.shape == (0, 3) and got.dtype == np.float64
+
+
 def test_pieces_in_a_program():
     expression = parsed("exp(x) * x", "x")
     pieces = Piecewise(0, (0.0, 1.0), (number(-1), leaf(0), parsed("x + 5", "x")))
