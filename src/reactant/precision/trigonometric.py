@@ -203,8 +203,12 @@ def plain_product(factor: ir.Value, number: Wide) -> Wide:
 
 
 def atan(x: Wide) -> Wide:
-    """arctan x."""
-    found = atan2(x, x.of(1.0))
+    """arctan x; infinity as a number whose arctangent is the same in all limbs: by `atan2` it would have one limb."""
+    most = 2.0**100 if x.dtype.itemsize == 4 else 2.0**900
+    infinite = ops.compare(ops.abs(x.head), float("inf"), "EQ")
+    bounded = Wide([ops.select(infinite, ops.multiply(ops.sign(x.head), most), x.head),
+                    *(ops.select(infinite, 0.0, limb) for limb in x.limbs[1:])])
+    found = atan2(bounded, x.of(1.0))
     return Wide([ops.select(ops.compare(x.head, 0.0, "EQ"), x.head, found.head), *found.limbs[1:]])
 
 
