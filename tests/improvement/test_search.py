@@ -157,3 +157,9 @@ def test_fewer_guards_where_that_is_asked_for():
     np.testing.assert_array_equal(everywhere(np.array([1e-15])), -0.5 * np.log1p(np.array([-1e-15])))
     with pytest.raises(ValueError, match="guards is 'ranges' or 'needed', not 'none'"):
         reactant.improve(energy, SMALL, guards="none")
+
+
+def test_float64_arrays_of_jax_without_64_bits():
+    found = reactant.improve(lambda x: jnp.sqrt(x + 1) - jnp.sqrt(x), np.geomspace(1.0, 1e6, 500), samples=1,
+                             objective="accuracy")
+    assert found.front[-1].bits > found.versions[0].bits + 3

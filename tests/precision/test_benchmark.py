@@ -1,5 +1,6 @@
 """The benchmark of this room runs, and says what the tests do."""
 import precision
+import precision_mpmath
 import precision_programs
 import pytest
 
@@ -20,3 +21,9 @@ def test_bits_of_hard_cases():
 def test_whole_programs_agree_with_float64(name):
     bits, condition = precision_programs.measure(name, 0.05, "float32x2")
     assert bits >= precision_programs.WANTED and condition >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", precision_mpmath.PROGRAMS)
+def test_whole_programs_agree_with_mpmath(name):
+    assert precision_mpmath.measure(name) >= 98

@@ -49,7 +49,11 @@ class Program:
         self.name = lowered.name
         self.bytecode = modules.bytecode(lowered.original)
         self.options, self.as_numpy = lowered.options, lowered.as_numpy()
-        return [np.asarray(each) for each in arrays]
+        with building():
+            module = modules.parse(self.bytecode)
+            block = modules.function(module).regions[0].blocks[0]
+            kinds = [shape_and_dtype(each.type)[1] for each in block.arguments]
+        return [np.asarray(each, kind) for each, kind in zip(arrays, kinds, strict=True)]   # JAX without 64 bits
 
     def module(self) -> ir.Module:
         """A new copy of the module that expressions are looked for in. Within `building`."""
@@ -68,7 +72,7 @@ class Program:
         lowered, arrays = _called(compiled, copy.deepcopy((self.args, self.kwargs)))
         with building():
             program = lowered.program().executable
-        given = [np.asarray(each) for each in arrays]
+        given = [np.asarray(each, like.dtype) for each, like in zip(arrays, self.arrays, strict=True)]
         return [np.asarray(each) for each in program([given[k] for k in program.read] if program.read is not None
                                                      else given)]
 
