@@ -95,7 +95,8 @@ def row_apart(name, scale, limbs):
     except subprocess.TimeoutExpired:
         return f"not done in {LONGEST} s", 0.0
     if done.returncode:
-        return f"failed: {(done.stderr.strip().splitlines() or [done.returncode])[-1]}", 0.0
+        said = [line for line in done.stderr.splitlines() if "Error: " in line] or [f"exit status {done.returncode}"]
+        return f"failed: {said[-1]}", 0.0
     text, _, bits = done.stdout.strip().splitlines()[-1].rpartition("\t")
     return text, float(bits)
 
