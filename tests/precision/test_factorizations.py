@@ -1,8 +1,11 @@
 """Factorizations in limbs: what is put together again is the matrix, to all digits."""
+import jax
+import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
 
+import reactant
 from reactant.precision import factorizations
 from tests.precision import limbs
 
@@ -60,3 +63,12 @@ def test_triangular_systems(left, lower, unit, transpose):
     with mpmath.workprec(400):
         product = mpmath.matrix(op) * x if left else x * mpmath.matrix(op)
         assert limbs.bits_of_residual(product, mpmath.matrix(b)) > 98
+
+
+def test_programs_of_jax_are_not_contracted():
+    """XLA may keep a product unrounded in JAX's programs, which limbs do not survive: one element had 25 bits."""
+    rows = np.random.default_rng(0).standard_normal((25, 10))
+    square = rows.T @ rows
+    with jax.enable_x64(True):
+        factor = reactant.jit(lambda a: jnp.linalg.cholesky(a), frontend="jax", floats={"float64": "float32x2"})
+        np.testing.assert_allclose(np.asarray(factor(square)), np.linalg.cholesky(square), rtol=0, atol=1e-12)

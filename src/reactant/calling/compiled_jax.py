@@ -65,13 +65,13 @@ class JaxLowered(Lowered):
             return JaxCompiled(self, MeshExecutable(
                 self.module, self.placement, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 weak=self._weak(), general=self.report.kept, callbacks=self.imported.callbacks, as_jax=self.as_jax,
-                contract=True), False)
+                contract=not self.options.floats), False)
         with building():
             executable = Executable(
                 self.module, name=self.name, xla_options=dict(self.options.xla), donate=self.donated,
                 device=self.device, weak=self._weak(),
                 native=self.native_module(self.device), general=self.report.kept,
-                callbacks=self.imported.callbacks, as_jax=self.as_jax, contract=True)
+                callbacks=self.imported.callbacks, as_jax=self.as_jax, contract=not self.options.floats)
         return JaxCompiled(self, executable, directly and not self.options.donate)
 
     def _weak(self) -> list[int]:

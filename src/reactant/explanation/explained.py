@@ -128,7 +128,7 @@ def account(lowered: Lowered, times: Times, traffic: Traffic, needed: Sequence[N
 
 
 def _workarounds(lowered: Lowered) -> tuple[str, ...]:
-    contract = lowered.as_jax or "contraction" in lowered.options.allow
+    contract = lowered.as_jax and not lowered.options.floats or "contraction" in lowered.options.allow
     return tuple(legalization.applied(lowered.module, lowered.as_jax, contract, denormals=not lowered.as_jax))
 
 
