@@ -66,7 +66,7 @@ def test_triangular_systems(left, lower, unit, transpose):
 
 
 def test_programs_of_jax_are_not_contracted():
-    """XLA may keep a product unrounded in JAX's programs, which limbs do not survive: one element had 25 bits."""
+    """XLA made quotients products with reciprocals, and kept these unrounded: one element had 25 bits."""
     rows = np.random.default_rng(0).standard_normal((25, 10))
     square = rows.T @ rows
     with jax.enable_x64(True):

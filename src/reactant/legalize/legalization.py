@@ -127,7 +127,8 @@ def applied(module: ir.Module, as_jax: bool, contract: bool, denormals: bool) ->
 
 
 def _steps(contract: bool) -> list[Workaround]:
-    """Programs of JAX that may not contract, those in sums of floats, are kept from it as NumPy's are."""
+    """Programs of JAX that may not contract are those in sums of floats: a quotient that XLA makes a product with a
+    reciprocal costs them half of their digits where that product is contracted."""
     return [dataclasses.replace(step, programs=EVERY) if step.name == "rounded_products" else step
             for step in STEPS if not (contract and step.name == "rounded_products")]
 
